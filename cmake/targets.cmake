@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# How every target of this tree is compiled, and how tests are declared.
+add_library(weft_build_flags INTERFACE)
+target_compile_features(weft_build_flags INTERFACE cxx_std_20)
+target_compile_options(weft_build_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                       $<$<BOOL:${WEFT_WARNINGS_AS_ERRORS}>:-Werror>)
+if(WEFT_SANITIZE)
+  target_compile_options(weft_build_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer
+                         -fno-sanitize-recover=all)
+  target_link_options(weft_build_flags INTERFACE -fsanitize=${WEFT_SANITIZE})
+endif()
+
+# weft_add_unit_test(NAME SOURCES... LIBRARIES...): a doctest program, one process for the whole file.
+function(weft_add_unit_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "" "SOURCES;LIBRARIES")
+  add_executable(${name} ${test_SOURCES})
+  target_link_libraries(${name} PRIVATE ${test_LIBRARIES} weft_test_main weft_build_flags)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endfunction()

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <weft/coro/completion.hpp>
+#include <weft/coro/coroutine_waiter.hpp>
+#include <weft/coro/handler_waiter.hpp>
+
+#include <boost/asio/async_result.hpp>
+
+#include <concepts>
+#include <utility>
+
+namespace weft::coro {
+
+/// What `async_operation` asks of the description of an operation:
+/// - `raw_type`: what the producer completes with; `result_type`: what the user gets;
+/// - `start(waiter)` begins it, `cancel(waiter)` asks for an early end (the waiter is still completed once),
+///   `abandon(waiter)` says that the waiter goes away uncompleted;
+/// - `finish(code, raw)` turns one into the other, and may turn success into an error;
+/// - `result_type::raise(code)` throws the error that a failed `co_await` throws;
+/// - `get_executor()`: where handlers without an executor of their own run.
+template <class S>
+concept operation_source = std::move_constructible<S> &&
+    requires(S source, waiter<typename S::raw_type>& who, boost::system::error_code code,
+             typename S::raw_type raw, const typename S::result_type& result) {
+      source.start(who);
+      source.cancel(who);
+      source.abandon(who);
+      { source.finish(code, std::move(raw)) } -> std::same_as<typename S::result_type>;
+      result.raise(code);
+      source.get_executor();
+    };
+
+/// A lazy operation: nothing happens until it is awaited or called with a completion token.
+///
+/// It is awaitable in any coroutine (asio::awaitable, which calls it with a token of its own, and any other task type,
+/// which uses `operator co_await`), and callable with any Asio completion token. The token's associated executor,
+/// allocator and cancellation slot are honoured (terminal, partial and total cancellation are all taken as a request to
+/// end early). No handler runs inside of the initiating call.
+template <operation_source Source>
+class [[nodiscard]] async_operation {
+ public:
+  using result_type = typename Source::result_type;
+  using signature = void(boost::system::error_code, result_type);
+
+  explicit async_operation(Source source) : source_(std::move(source)) {}
+
+  /// Starts the operation. Constrained, because an unconstrained operator makes a bare `co_await` ill-formed in
+  /// asio::awaitable: it probes the operator with a token that must be rejected softly.
+  template <boost::asio::completion_token_for<signature> Token>
+  auto operator()(Token&& token) {
+    return boost::asio::async_initiate<Token, signature>(
+        []<class Handler>(Handler&& handler, Source source) {
+          handler_waiter<Source, std::decay_t<Handler>>::start(std::forward<Handler>(handler), std::move(source));
+        },
+        token, std::move(source_));
+  }
+
+  /// For task types other than asio::awaitable: the coroutine is resumed by the engine's own poll.
+  auto operator co_await() && { return coroutine_waiter<Source>(std::move(source_)); }
+
+ private:
+  Source source_;
+};
+
+}  // namespace weft::coro

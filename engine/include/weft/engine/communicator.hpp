@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <weft/coro/asio_awaitable.hpp>
+#include <weft/coro/async_operation.hpp>
+#include <weft/engine/batch.hpp>
+#include <weft/engine/buffer.hpp>
+#include <weft/engine/detail/sources.hpp>
+#include <weft/engine/peer.hpp>
+#include <weft/engine/result.hpp>
+#include <weft/engine/stats.hpp>
+
+#include <concepts>
+#include <memory>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace weft {
+
+using send_operation = coro::async_operation<detail::send_source>;
+using receive_operation = coro::async_operation<detail::receive_source>;
+using batch_operation = coro::async_operation<detail::batch_source>;
+
+namespace detail {
+
+template <class Container>
+struct owned_container final : owned_memory {
+  explicit owned_container(Container&& from) : value(std::move(from)) {}
+  Container value;
+};
+
+/// A container that was moved in is owned; a view or a reference is borrowed.
+template <class R>
+inline constexpr bool is_owned_argument =
+    !std::is_reference_v<R> && !std::ranges::view<std::remove_cvref_t<R>> && !std::ranges::borrowed_range<R>;
+
+template <class Buffer>
+[[nodiscard]] view_list views_to_read(const Buffer& buffer) {
+  if constexpr (std::convertible_to<const Buffer&, const_buffer_view>)
+    return view_list(const_buffer_view(buffer));
+  else if constexpr (contiguous_buffer<Buffer>)
+    return view_list(view_of(buffer));
+  else {
+    static_assert(const_buffer_sequence<const Buffer>,
+                  "a buffer is a view, a contiguous range of trivially copyable elements, or a sequence of views");
+    return view_list(std::vector<const_buffer_view>(std::ranges::begin(buffer), std::ranges::end(buffer)));
+  }
+}
+
+template <class Buffer>
+[[nodiscard]] view_list views_to_write(Buffer&& buffer) {
+  if constexpr (std::convertible_to<const std::remove_cvref_t<Buffer>&, buffer_view>) {
+    const buffer_view view = buffer;
+    return view_list(const_buffer_view(view));
+  } else if constexpr (writable_buffer<Buffer>) {
+    return view_list(const_buffer_view(writable_view_of(buffer)));
+  } else {
+    static_assert(mutable_buffer_sequence<Buffer>,
+                  "a receive needs a writable view, a writable contiguous range, or a sequence of writable views");
+    std::vector<const_buffer_view> views;
+    for (const buffer_view view : buffer) views.push_back(view);
+    return view_list(std::move(views));
+  }
+}
+
+}  // namespace detail
+
+/// One rank's place in a group: a handle, cheap to copy, usable from any thread. Operations are lazy: they start when
+/// they are awaited or called with a completion token, and the order of starting is the order that their matching sees.
+///
+/// Completion: `void(boost::system::error_code, sent)`, `void(boost::system::error_code, received)`; awaiting throws
+/// `weft::error`. A send completes when the engine holds its bytes (`inline`) or the receiver has them (other routes);
+/// a receive completes when all bytes are in place. Cancellation withdraws an operation that is not matched, and
+/// otherwise lets it be carried out.
+/// Lifetime: the memory of a buffer must stay until the operation completes, unless a container was moved in.
+class communicator {
+ public:
+  communicator() = default;
+  explicit communicator(std::shared_ptr<detail::engine_core> core) : core_(std::move(core)) {}
+
+  /// This process's number in the group, from 0.
+  [[nodiscard]] int rank() const noexcept { return detail::rank(*core_); }
+  /// How many ranks the group has.
+  [[nodiscard]] int size() const noexcept { return detail::world_size(*core_); }
+
+  /// One message from a contiguous range, a view, or a sequence of views (gathered).
+  template <class Buffer>
+  [[nodiscard]] send_operation send(Buffer&& buffer, destination where) const {
+    if constexpr (detail::is_owned_argument<Buffer> && contiguous_buffer<std::remove_cvref_t<Buffer>>) {
+      auto owner = std::make_unique<detail::owned_container<std::remove_cvref_t<Buffer>>>(std::move(buffer));
+      auto views = detail::views_to_read(owner->value);
+      return send_operation(detail::send_source(core_, std::move(views), where, std::move(owner)));
+    } else {
+      return send_operation(detail::send_source(core_, detail::views_to_read(buffer), where));
+    }
+  }
+
+  /// One message into a writable contiguous range, a view, or a sequence of views (scattered), of exactly its size.
+  template <class Buffer>
+  [[nodiscard]] receive_operation recv(Buffer&& buffer, origin where) const {
+    static_assert(!detail::is_owned_argument<Buffer> || !contiguous_buffer<std::remove_cvref_t<Buffer>>,
+                  "a receive into a temporary container would be lost");
+    return receive_operation(detail::receive_source(core_, detail::views_to_write(buffer), where));
+  }
+
+  /// Sends and receives submitted together. Completes with the code of the first that failed, once all have ended;
+  /// with `as_tuple` the result has every operation's own.
+  [[nodiscard]] batch_operation batch(const weft::batch& operations) const {
+    return batch_operation(detail::batch_source(core_, operations.items_));
+  }
+
+  [[nodiscard]] communicator_stats stats() const { return detail::stats(*core_); }
+
+  /// For composed operations, such as `send_objects`.
+  [[nodiscard]] const std::shared_ptr<detail::engine_core>& core() const noexcept { return core_; }
+
+ private:
+  std::shared_ptr<detail::engine_core> core_;
+};
+
+template <class Buffer>
+batch& batch::send(const Buffer& buffer, destination where) {
+  items_.push_back({operation_kind::send, detail::views_to_read(buffer), where, {}});
+  return *this;
+}
+
+template <class Buffer>
+batch& batch::recv(Buffer&& buffer, origin where) {
+  items_.push_back({operation_kind::receive, detail::views_to_write(buffer), {}, where});
+  return *this;
+}
+
+}  // namespace weft

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <weft/engine/operation_details.hpp>
+#include <weft/engine/rendezvous.hpp>
+
+#include <boost/system/error_code.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+/// What carries the links between ranks.
+enum class transport : std::uint8_t {
+  automatic,    ///< Unix sockets between ranks of one host, TCP between hosts
+  unix_socket,  ///< Unix sockets; ranks on other hosts cannot be reached
+  tcp,          ///< TCP even on one host; needs a job key
+};
+
+enum class log_level : std::uint8_t { info, warning, error };
+
+/// How an engine is set up. Sizes are in bytes.
+struct engine_options {
+  int rank = 0;
+  int world_size = 1;
+
+  /// Where the ranks meet: "host:port" or "unix:name". Unused when `meeting` is set or `world_size` is 1.
+  std::string rendezvous_address;
+  /// A rendezvous of your own, or the in-process one.
+  std::shared_ptr<rendezvous> meeting;
+  /// The secret that all ranks of the job share. Empty: links stay on this host, between processes of this user.
+  std::string job_key;
+  weft::transport transport = weft::transport::automatic;
+
+  /// Host memory up to this size travels inside of the announcement.
+  std::size_t eager_limit = std::size_t{16} << 10;
+  /// Inline payload that a sender may have unmatched at one receiver; beyond it a send waits for its match.
+  std::size_t inline_credit = std::size_t{4} << 20;
+  /// Envelopes that this engine holds unmatched; the send beyond fails by name.
+  std::size_t max_unmatched = 1'000'000;
+  /// The largest object message that this engine receives.
+  std::size_t max_object_bytes = std::size_t{1} << 30;
+
+  std::chrono::milliseconds join_timeout{60'000};
+  /// For creating or connecting a communicator.
+  std::chrono::milliseconds set_up_timeout{30'000};
+
+  /// Told of each communicator that is created, of lost ranks and of refused connections. May be called from the
+  /// engine's own threads, one call at a time; must not call into the engine.
+  std::function<void(log_level, std::string_view)> log;
+  /// Told of a message that had completed at this sender (an inline send) and failed at its receiver.
+  std::function<void(const boost::system::error_code&, const operation_details&)> late_error;
+};
+
+/// Reads a variable of the environment; null where it is unset. For tests, and for embedding systems.
+using environment = std::function<const char*(const char*)>;
+
+/// Options for this process from the variables of weft-run (WEFT_RENDEZVOUS, WEFT_JOB_KEY, WEFT_TRANSPORT, RANK,
+/// WORLD_SIZE), torchrun, Open MPI (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE) or Slurm (SLURM_PROCID, SLURM_NTASKS).
+/// No variable at all means a group of one. Throws `weft::error` with `errc::bad_environment` that names the variable,
+/// its value and what was expected, where one is missing, malformed, or contradicts another.
+[[nodiscard]] engine_options options_from_environment();
+[[nodiscard]] engine_options options_from_environment(const environment& variable);
+
+}  // namespace weft

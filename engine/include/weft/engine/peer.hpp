@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <weft/engine/route.hpp>
+
+#include <cstdint>
+
+namespace weft {
+
+struct any_source_t {};
+struct any_tag_t {};
+
+/// Receives from whichever rank sent first.
+inline constexpr any_source_t any_source{};
+/// Receives whichever tag was sent first.
+inline constexpr any_tag_t any_tag{};
+
+/// What a send waits for.
+enum class completion_point : std::uint8_t {
+  taken,    ///< the engine holds the bytes (inline) or the receiver has them (other routes)
+  matched,  ///< as `taken`, and the receiver has matched the message: a mismatch fails both ends
+};
+
+/// Completion once the receive is matched, for `destination::until`.
+inline constexpr completion_point matched = completion_point::matched;
+
+/// Where a message goes and how. Made by `to(rank, tag)`; a plain value, never mistaken for an object to send.
+struct destination {
+  int rank = -1;
+  std::uint64_t tag = 0;
+  weft::route route = weft::route::automatic;
+  completion_point point = completion_point::taken;
+
+  /// The same with another route.
+  [[nodiscard]] constexpr destination via(weft::route which) const noexcept {
+    destination changed = *this;
+    changed.route = which;
+    return changed;
+  }
+
+  /// The same, completing at another point.
+  [[nodiscard]] constexpr destination until(completion_point when) const noexcept {
+    destination changed = *this;
+    changed.point = when;
+    return changed;
+  }
+};
+
+/// Where a message comes from. Made by `from(rank, tag)`, each of which may be a wildcard.
+struct origin {
+  int rank = -1;  ///< meaningless with `any_rank`
+  std::uint64_t tag = 0;
+  bool any_rank = false;
+  bool every_tag = false;
+};
+
+[[nodiscard]] constexpr destination to(int rank, std::uint64_t tag) noexcept { return {.rank = rank, .tag = tag}; }
+
+[[nodiscard]] constexpr origin from(int rank, std::uint64_t tag) noexcept { return {.rank = rank, .tag = tag}; }
+[[nodiscard]] constexpr origin from(int rank, any_tag_t) noexcept { return {.rank = rank, .every_tag = true}; }
+[[nodiscard]] constexpr origin from(any_source_t, std::uint64_t tag) noexcept { return {.tag = tag, .any_rank = true}; }
+[[nodiscard]] constexpr origin from(any_source_t, any_tag_t) noexcept { return {.any_rank = true, .every_tag = true}; }
+
+}  // namespace weft

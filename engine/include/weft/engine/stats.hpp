@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <weft/engine/route.hpp>
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace weft {
+
+/// Messages and payload bytes.
+struct traffic {
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// What one rank has done since it joined.
+struct communicator_stats {
+  /// Communicators that the device of this rank really opened: the group's (0 or 1), and pairs as (low, high).
+  std::uint64_t group_communicators = 0;
+  std::vector<std::pair<int, int>> pair_communicators;
+
+  /// Sends that completed, by the route that carried them; index with `static_cast<std::size_t>(route)`.
+  std::array<traffic, route_count> sent{};
+  traffic received;
+  std::uint64_t batches = 0;         ///< groups that the launch thread issued
+  std::uint64_t open_links = 0;      ///< links to other ranks that stand now
+  std::uint64_t unmatched = 0;       ///< messages that wait for a receive now
+};
+
+}  // namespace weft

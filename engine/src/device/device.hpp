@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "memory_cursor.hpp"
+
+#include <boost/system/error_code.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+/// What the executor needs of a device. All calls come from the launch thread; none blocks for long, and the answers
+/// come back through `device_events` on the same thread, never from inside of the call that asked.
+namespace weft::detail {
+
+using communicator_id = std::uint32_t;
+
+/// Made by one rank and shown by the others to take part in the same communicator (NCCL's unique id has this size).
+using unique_id = std::array<std::byte, 128>;
+
+/// One rank's part of one operation in a batch.
+struct device_transfer {
+  int peer = -1;
+  bool sending = false;
+  std::uint64_t bytes = 0;
+  std::span<const memory_piece> memory;  ///< stays until the group is done
+};
+
+/// Names a group on a communicator: the number of its entry in the log.
+using group_id = std::uint64_t;
+
+class device_events {
+ public:
+  /// The last `create` or `connect` has ended.
+  virtual void on_set_up(boost::system::error_code code) = 0;
+  /// A group is done as a whole; `codes` has one per transfer, in the order in which they were issued.
+  virtual void on_group_done(communicator_id communicator, group_id group,
+                             std::span<const boost::system::error_code> codes) = 0;
+
+ protected:
+  ~device_events() = default;
+};
+
+class device {
+ public:
+  virtual ~device() = default;
+
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+
+  [[nodiscard]] virtual unique_id make_unique_id() = 0;
+  /// Creates this rank's end of a communicator with the members given, in order of rank. One set-up at a time.
+  virtual void create(communicator_id communicator, std::span<const int> members, const unique_id& id) = 0;
+  /// Connects one direction of two ranks, one of which is this one, before its first use.
+  virtual void connect(communicator_id communicator, int source, int destination) = 0;
+  /// Gives up the set-up under way: it ends with `code`.
+  virtual void abort_set_up(boost::system::error_code code) = 0;
+
+  /// Issues one group. Groups of a communicator are done in the order of their issue.
+  virtual void issue(communicator_id communicator, group_id group, std::span<const device_transfer> transfers) = 0;
+
+  /// This end takes no part in a transfer that the other end was told of: that direction ends, there too.
+  virtual void refuse(communicator_id communicator, int peer, bool sending) = 0;
+
+  /// A rank is gone: what involves it ends with `code`, now and later; everything else goes on.
+  virtual void on_rank_gone(int rank, boost::system::error_code code) = 0;
+  /// Ends all there is with `code`.
+  virtual void abort_all(boost::system::error_code code) = 0;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/host/host_device.hpp"
+
+#include <weft/engine/error.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+
+#include <sodium/randombytes.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace weft::detail {
+namespace {
+
+/// Tells the communicators of one job apart, also one that replaced another of the same number.
+std::uint64_t key_of(const unique_id& id) {
+  std::uint64_t key = 0;
+  std::memcpy(&key, id.data(), sizeof key);
+  return key;
+}
+
+}  // namespace
+
+host_device::host_device(boost::asio::io_context& context, device_events& events, const listening_options& listening,
+                         std::chrono::milliseconds set_up_timeout)
+    : context_(context),
+      events_(events),
+      set_up_timeout_(set_up_timeout),
+      listening_(context.get_executor(), listening,
+                 {.admit =
+                      [](const hello& from) {
+                        return from.purpose == purpose::device ? verdict::accepted : verdict::wrong_purpose;
+                      },
+                  .accepted =
+                      [this](const hello& from, stream_socket socket) {
+                        take_connection(from.from, from.argument, std::move(socket));
+                      }}) {}
+
+host_device::~host_device() = default;
+
+void host_device::set_peers(std::vector<std::string> cards, int self, std::uint64_t incarnation) {
+  cards_ = std::move(cards);
+  self_ = self;
+  incarnation_ = incarnation;
+}
+
+unique_id host_device::make_unique_id() {
+  unique_id id{};
+  ::randombytes_buf(id.data(), id.size());
+  return id;
+}
+
+boost::system::error_code host_device::gone(int rank) const {
+  const auto found = gone_.find(rank);
+  return found == gone_.end() ? boost::system::error_code{} : found->second;
+}
+
+// ---- set-up
+
+void host_device::create(communicator_id communicator, std::span<const int>, const unique_id& id) {
+  communicators_[communicator].key = key_of(id);
+  set_up_ = set_up{communicator};
+  finish_set_up({});
+}
+
+void host_device::connect(communicator_id communicator, int source, int destination) {
+  const bool sending = source == self_;
+  set_up_ = set_up{communicator, sending ? destination : source, sending};
+  if (const auto code = gone(set_up_->peer)) return finish_set_up(code);
+  if (sending) {
+    boost::asio::co_spawn(context_, connect_to(*set_up_, set_up_number_), boost::asio::detached);
+    return;
+  }
+  const auto early = early_.find({source, communicators_[communicator].key});
+  if (early == early_.end()) return;
+  channel(communicator, source, false).connect(std::move(early->second));
+  early_.erase(early);
+  finish_set_up({});
+}
+
+boost::asio::awaitable<void> host_device::connect_to(set_up wanted, std::uint64_t number) {
+  const hello mine{.purpose = purpose::device,
+                   .from = self_,
+                   .to = wanted.peer,
+                   .world_size = static_cast<std::int32_t>(cards_.size()),
+                   .incarnation = incarnation_,
+                   .argument = communicators_[wanted.communicator].key};
+  boost::system::error_code problem;
+  try {
+    stream_socket socket =
+        co_await listening_.dial(cards_[static_cast<std::size_t>(wanted.peer)], mine, set_up_timeout_);
+    if (number == set_up_number_) channel(wanted.communicator, wanted.peer, true).connect(std::move(socket));
+  } catch (const boost::system::system_error&) {
+    problem = errc::set_up_failed;
+  }
+  if (number == set_up_number_) finish_set_up(problem);  // else it was given up meanwhile
+}
+
+void host_device::take_connection(int from, std::uint64_t key, stream_socket socket) {
+  const bool expected = set_up_ && set_up_->peer == from && !set_up_->sending &&
+                        communicators_[set_up_->communicator].key == key;
+  if (!expected) {
+    early_.insert_or_assign({from, key}, std::move(socket));
+    return;
+  }
+  channel(set_up_->communicator, from, false).connect(std::move(socket));
+  finish_set_up({});
+}
+
+void host_device::finish_set_up(boost::system::error_code code) {
+  const set_up ended = *set_up_;
+  set_up_.reset();
+  ++set_up_number_;
+  // What the log sends over a channel that could not be made ends by this name.
+  if (code && ended.peer >= 0) channel(ended.communicator, ended.peer, ended.sending).fail(code, code);
+  boost::asio::post(context_, [this, code] { events_.on_set_up(code); });
+}
+
+void host_device::abort_set_up(boost::system::error_code code) {
+  if (set_up_) finish_set_up(code);
+}
+
+// ---- transfers
+
+host_channel& host_device::channel(communicator_id communicator, int peer, bool sending) {
+  auto& made = communicators_[communicator].channels[{peer, sending}];
+  if (!made) {
+    made = std::make_shared<host_channel>(communicator, sending, *this);
+    if (const auto code = gone(peer)) made->fail(code, code);
+  }
+  return *made;
+}
+
+void host_device::issue(communicator_id communicator, group_id id, std::span<const device_transfer> transfers) {
+  communicator_state& state = communicators_[communicator];
+  state.groups.push_back({id, transfers.size(), std::vector<boost::system::error_code>(transfers.size())});
+  copy_to_self(communicator, state.groups.back(), transfers);
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    if (transfers[i].peer == self_) continue;
+    host_channel& lane = channel(communicator, transfers[i].peer, transfers[i].sending);
+    if (!lane.is_connected() && !lane.has_failed()) lane.fail(errc::set_up_failed, errc::set_up_failed);
+    lane.add(id, i, transfers[i]);
+    lane.progress();
+  }
+  report_groups_later();
+}
+
+// A send to oneself and its receive are always in one group.
+void host_device::copy_to_self(communicator_id communicator, group_state& group,
+                               std::span<const device_transfer> transfers) {
+  (void)communicator;
+  const auto self_end = [&](bool sending) {
+    return std::find_if(transfers.begin(), transfers.end(), [&](const device_transfer& transfer) {
+      return transfer.peer == self_ && transfer.sending == sending;
+    });
+  };
+  const auto send = self_end(true);
+  const auto receive = self_end(false);
+  if (send == transfers.end() && receive == transfers.end()) return;
+  const bool both = send != transfers.end() && receive != transfers.end();
+  if (both) copy(send->memory, receive->memory, receive->bytes);
+  for (const auto end : {send, receive}) {
+    if (end == transfers.end()) continue;
+    if (!both) group.codes[static_cast<std::size_t>(end - transfers.begin())] = errc::transfer_aborted;
+    --group.remaining;
+  }
+}
+
+void host_device::on_transfer_done(communicator_id communicator, group_id id, std::size_t index,
+                                   boost::system::error_code code) {
+  for (group_state& group : communicators_[communicator].groups) {
+    if (group.id != id) continue;
+    group.codes[index] = code;
+    --group.remaining;
+    break;
+  }
+  report_groups_later();
+}
+
+void host_device::report_groups_later() {
+  if (std::exchange(report_posted_, true)) return;
+  boost::asio::post(context_, [this] {
+    report_posted_ = false;
+    report_groups();
+  });
+}
+
+void host_device::report_groups() {
+  for (auto& [id, state] : communicators_) {
+    while (!state.groups.empty() && state.groups.front().remaining == 0) {
+      const group_state done = std::move(state.groups.front());
+      state.groups.pop_front();
+      events_.on_group_done(id, done.id, done.codes);
+    }
+  }
+}
+
+// ---- loss
+
+void host_device::refuse(communicator_id communicator, int peer, bool sending) {
+  channel(communicator, peer, sending).fail(errc::transfer_aborted, errc::transfer_aborted);
+}
+
+void host_device::on_rank_gone(int rank, boost::system::error_code code) {
+  gone_.emplace(rank, code);
+  if (set_up_ && set_up_->peer == rank) finish_set_up(code);
+  for (auto& [id, state] : communicators_) {
+    const auto outgoing = state.channels.find({rank, true});
+    if (outgoing != state.channels.end()) outgoing->second->fail(errc::transfer_aborted, code);
+    // What the rank had sent before may still be on its way: an open stream says itself when it ends.
+    const auto incoming = state.channels.find({rank, false});
+    if (incoming != state.channels.end() && !incoming->second->is_connected()) incoming->second->fail(code, code);
+  }
+}
+
+void host_device::abort_all(boost::system::error_code code) {
+  abort_set_up(code);
+  for (auto& [id, state] : communicators_)
+    for (auto& [key, lane] : state.channels) lane->fail(code, code);
+}
+
+}  // namespace weft::detail

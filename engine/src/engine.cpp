@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine_core.hpp"
+
+#include <weft/engine/engine.hpp>
+
+namespace weft {
+namespace detail {
+
+void start(engine_core& core, std::span<operation_request> requests) { core.start(requests); }
+void cancel(engine_core& core, waiter& who) noexcept { core.cancel(who); }
+void abandon(engine_core& core, waiter& who) noexcept { core.abandon(who); }
+void complete_soon(engine_core& core, waiter& who, boost::system::error_code code, operation_details details) {
+  core.complete_soon(who, code, std::move(details));
+}
+int rank(const engine_core& core) noexcept { return core.rank(); }
+int world_size(const engine_core& core) noexcept { return core.world_size(); }
+communicator_stats stats(engine_core& core) { return core.stats(); }
+const boost::asio::any_io_executor& executor(const engine_core& core) noexcept { return core.executor(); }
+serializers::byte_buffer take_frame(engine_core& core) { return core.take_frame(); }
+void return_frame(engine_core& core, serializers::byte_buffer frame) noexcept { core.return_frame(std::move(frame)); }
+
+}  // namespace detail
+
+engine::engine(boost::asio::any_io_executor executor, engine_options options)
+    : core_(std::make_shared<detail::engine_core>(std::move(executor), std::move(options))) {}
+
+engine::engine(engine&&) noexcept = default;
+
+engine::~engine() {
+  if (core_) core_->stop();
+}
+
+boost::asio::awaitable<communicator> engine::join() {
+  const auto core = core_;
+  co_await core->join();
+  co_return communicator(core);
+}
+
+boost::asio::awaitable<void> engine::close() {
+  const auto core = core_;
+  co_await core->close();
+}
+
+}  // namespace weft

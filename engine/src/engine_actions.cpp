@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events in, actions out: between users and links on one side and the protocol's endpoint on the other.
+#include "engine_core.hpp"
+
+#include <algorithm>
+
+namespace weft::detail {
+namespace {
+
+using protocol::action;
+using protocol::action_type;
+using protocol::message_type;
+using protocol::operation_id;
+
+std::uint32_t slot_of(operation_id id) { return protocol::endpoint::slot_of(id); }
+
+}  // namespace
+
+// ---- what users start
+
+void engine_core::start(std::span<operation_request> requests) {
+  const std::lock_guard lock(mutex_);
+  for (operation_request& request : requests) begin(request);
+  schedule();
+}
+
+errc engine_core::check_memory(const operation_request& request, payload_shape& shape) {
+  shape.kind = request.kind;
+  shape.fingerprint = request.fingerprint;
+  if (request.kind == payload_kind::objects) {
+    shape.bytes = request.frame.size();
+    return errc{};
+  }
+  errc problem{};
+  if (!request.pieces.empty()) {
+    shape.element = request.pieces.front().element;
+    shape.memory = request.pieces.front().memory;
+  }
+  for (const const_buffer_view& view : request.pieces) {
+    shape.bytes += view.size;
+    if (view.data == nullptr && view.size != 0) problem = errc::null_buffer;
+    if (view.element != shape.element) problem = errc::element_type_mismatch;
+  }
+  return problem;
+}
+
+void engine_core::begin(operation_request& request) {
+  operation_details details;
+  details.operation = request.operation;
+  const bool sending = request.operation == operation_kind::send;
+  details.peer = sending ? request.to.rank : (request.from.any_rank ? -1 : request.from.rank);
+  details.tag = sending ? request.to.tag : request.from.tag;
+  details.any_tag = !sending && request.from.every_tag;
+  errc problem = check_memory(request, details.here);
+  if (!endpoint_ || life_ == life::created) {
+    details.peer = std::max(details.peer, -1);
+    ready_.push(finished_operation{request.waiter, errc::not_joined, {std::move(details), {}}});
+    return;
+  }
+  const operation_id id = endpoint_->allocate();
+  request.waiter->operation = id;
+  records_[slot_of(id)].take(request);
+  if (problem != errc{})
+    endpoint_->reject(id, std::move(details), problem, actions_);
+  else if (sending)
+    endpoint_->start_send(id, request.to, details.here, actions_);
+  else
+    endpoint_->start_receive(id, request.from, details.here, actions_);
+  perform();
+}
+
+void engine_core::cancel(waiter& who) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (who.operation == 0) return;
+  endpoint_->cancel(who.operation, actions_);
+  perform();
+  schedule();
+}
+
+void engine_core::abandon(waiter& who) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (who.operation == 0) return ready_.forget(who);
+  const operation_id id = who.operation;
+  records_[slot_of(id)].waiter = nullptr;
+  endpoint_->cancel(id, actions_);
+  perform();
+  schedule();
+}
+
+void engine_core::complete_soon(waiter& who, boost::system::error_code code, operation_details details) {
+  const std::lock_guard lock(mutex_);
+  ready_.push(finished_operation{&who, code, {std::move(details), {}}});
+  schedule();
+}
+
+// ---- what peers say
+
+bool engine_core::on_message(message_link& link, std::uint8_t type, std::span<const std::byte> body) {
+  if (&link == report_link_.get()) return false;  // the sequencer answers on the log's links only
+  const bool understood = on_peer_message(link.peer(), link, type, body);
+  perform();
+  return understood;
+}
+
+bool engine_core::on_peer_message(int peer, message_link& link, std::uint8_t type, std::span<const std::byte> body) {
+  const auto whole = [&]<class Body>(const std::optional<Body>& parsed) { return parsed && body.size() == sizeof(Body); };
+  switch (static_cast<message_type>(type)) {
+    case message_type::announce: {
+      const auto parsed = protocol::parse<protocol::announce>(body);
+      if (!parsed) return false;
+      arriving_payload_ = body.subspan(sizeof(protocol::announce));
+      if (arriving_payload_.size() != (parsed->has_payload != 0 ? parsed->bytes : 0)) return false;
+      const bool accepted = endpoint_->on_announce(peer, *parsed, actions_);
+      perform();
+      arriving_payload_ = {};
+      return accepted;
+    }
+    case message_type::clear: {
+      const auto parsed = protocol::parse<protocol::clear>(body);
+      return whole(parsed) && endpoint_->on_clear(peer, *parsed, actions_);
+    }
+    case message_type::data: return on_data(peer, link, body);
+    case message_type::accepted: {
+      const auto parsed = protocol::parse<protocol::accepted>(body);
+      return whole(parsed) && endpoint_->on_accepted(peer, *parsed, actions_);
+    }
+    case message_type::refused: {
+      const auto parsed = protocol::parse<protocol::refused>(body);
+      return whole(parsed) && endpoint_->on_refused(peer, *parsed, actions_);
+    }
+    case message_type::withdraw: {
+      const auto parsed = protocol::parse<protocol::withdraw>(body);
+      return whole(parsed) && endpoint_->on_withdraw(peer, *parsed, actions_);
+    }
+    case message_type::withdrawn: {
+      const auto parsed = protocol::parse<protocol::withdrawn>(body);
+      return whole(parsed) && endpoint_->on_withdrawn(peer, *parsed, actions_);
+    }
+    case message_type::credit: {
+      const auto parsed = protocol::parse<protocol::credit>(body);
+      return whole(parsed) && endpoint_->on_credit(peer, *parsed);
+    }
+    case message_type::goodbye: peer_gone(peer, errc::peer_left); return true;
+  }
+  return false;
+}
+
+bool engine_core::on_data(int peer, message_link& link, std::span<const std::byte> body) {
+  const auto parsed = protocol::parse<protocol::data>(body);
+  if (!parsed || body.size() != sizeof(protocol::data)) return false;
+  if (parsed->bytes > endpoint_->stream_expected(peer, parsed->receive)) return false;
+  link.read_raw(parsed->receive, parsed->bytes == 0 ? memory_cursor{} : records_[slot_of(parsed->receive)].cursor,
+                parsed->bytes);
+  return true;
+}
+
+void engine_core::on_raw_read(message_link&, std::uint64_t job, std::uint64_t bytes) {
+  records_[slot_of(job)].cursor.advance(bytes);
+  endpoint_->on_streamed(job, bytes, actions_);
+  perform();
+}
+
+void engine_core::on_streamed(message_link&, std::uint64_t job) {
+  endpoint_->on_stream_sent(job, actions_);
+  perform();
+}
+
+void engine_core::on_link_closed(message_link& link, boost::system::error_code code) {
+  if (&link == report_link_.get()) return;  // the launch thread sees the same on the log's link
+  if (code == errc::malformed_message)
+    log(log_level::error, "rank " + std::to_string(link.peer()) + " sent bytes that are no message: link closed");
+  peer_gone(link.peer(), errc::peer_lost);
+}
+
+void engine_core::peer_gone(int peer, errc why) {
+  if (links_.at(peer).state == link_state::gone) return;
+  links_.drop(peer);
+  if (why == errc::peer_lost && noticed_gone_[static_cast<std::size_t>(peer)] == errc::peer_left) why = errc::peer_left;
+  if (why == errc::peer_lost && life_ == life::joined)
+    log(log_level::warning, "rank " + std::to_string(peer) + " is lost");
+  endpoint_->on_peer_gone(peer, why, actions_);
+  perform();
+}
+
+// ---- what the protocol wants done
+
+// An action may make the endpoint decide more, which appends to the list.
+void engine_core::perform() {
+  if (performing_) return;
+  performing_ = true;
+  for (std::size_t i = 0; i < actions_.size(); ++i) {
+    action next = std::move(actions_[i]);
+    perform(next);
+  }
+  actions_.clear();
+  performing_ = false;
+}
+
+void engine_core::perform(action& next) {
+  operation_record& record = records_[slot_of(next.operation)];
+  switch (next.type) {
+    case action_type::transmit: return transmit(next);
+    case action_type::take_payload:
+      record.expect(arriving_payload_.size());
+      record.cursor.write(arriving_payload_.data(), arriving_payload_.size());
+      return;
+    case action_type::keep_payload:
+      kept_[next.message].assign(arriving_payload_.begin(), arriving_payload_.end());
+      return;
+    case action_type::drop_payload: return;
+    case action_type::use_kept: {
+      const std::vector<std::byte>& kept = kept_[next.message];
+      record.expect(kept.size());
+      record.cursor.write(kept.data(), kept.size());
+      return kept_.drop(next.message);
+    }
+    case action_type::drop_kept: return kept_.drop(next.message);
+    case action_type::keep_local: {
+      std::vector<std::byte>& kept = kept_[next.message];
+      memory_cursor from(record.pieces);
+      kept.resize(record.total_bytes());
+      return from.read(kept.data(), kept.size());
+    }
+    case action_type::copy_local: {
+      operation_record& target = records_[slot_of(next.other)];
+      target.expect(next.bytes);
+      return copy(record.pieces, target.pieces, next.bytes);
+    }
+    case action_type::expect_stream: return record.expect(next.bytes);
+    case action_type::start_stream:
+      return links_.stream(next.peer, next.operation, next.other, memory_cursor(record.pieces), next.bytes);
+    case action_type::publish: return transfers_.publish(next.operation, record.pieces);
+    case action_type::revoke:
+      if (transfers_.revoke(next.operation)) return endpoint_->revoked(next.operation, next.code, actions_);
+      return endpoint_->revoke_refused(next.operation);
+    case action_type::report_match:
+      if (report_link_) append_match(*report_link_, next.match);
+      report_dirty_ = true;
+      return;
+    case action_type::complete: return complete(next);
+    case action_type::report_late: return ready_.push(late_failure{next.code, std::move(next.details)});
+  }
+}
+
+void engine_core::transmit(const action& next) {
+  const auto body = protocol::body_bytes(next);
+  const bool has_payload = next.operation != 0;
+  const operation_record& record = records_[slot_of(next.operation)];
+  const bool must_dial = links_.send(next.peer, static_cast<std::uint8_t>(next.message_kind), body,
+                                     has_payload ? memory_cursor(record.pieces) : memory_cursor{},
+                                     has_payload ? next.body.announce.bytes : 0);
+  if (must_dial) dial(next.peer);
+}
+
+void engine_core::count(const action& ended) {
+  const bool sending = ended.details.operation == operation_kind::send;
+  traffic& total = sending ? stats_.sent[static_cast<std::size_t>(ended.route)] : stats_.received;
+  ++total.messages;
+  total.bytes += ended.details.here.bytes;
+}
+
+void engine_core::complete(action& next) {
+  operation_record& record = records_[slot_of(next.operation)];
+  (void)transfers_.revoke(next.operation);
+  if (!next.code) count(next);
+  outcome result{std::move(next.details), {}};
+  const bool receives_objects =
+      record.kind == payload_kind::objects && result.details.operation == operation_kind::receive;
+  if (receives_objects)
+    result.frame = std::move(record.frame);
+  else if (record.kind == payload_kind::objects)
+    keep_frame(std::move(record.frame));
+  if (record.waiter != nullptr) {
+    record.waiter->operation = 0;
+    ready_.push(finished_operation{record.waiter, next.code, std::move(result)});
+  }
+  record.clear();
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "executor/launch_thread.hpp"
+#include "executor/sequencer_server.hpp"
+#include "executor/transfer_table.hpp"
+#include "link/listening_point.hpp"
+#include "link/message_link.hpp"
+#include "operation_records.hpp"
+#include "peer_links.hpp"
+#include "protocol/endpoint.hpp"
+#include "ready_queue.hpp"
+#include "wake_up.hpp"
+
+#include <weft/engine/detail/core.hpp>
+#include <weft/engine/options.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft::detail {
+
+/// The engine of one rank: turns what users, links and the launch thread say into events for the protocol's endpoint,
+/// and carries out the actions that it answers with.
+///
+/// It is a monitor: whoever has an event takes the lock, lets the endpoint decide, and releases it; no thread hop is
+/// needed, whichever thread starts an operation. No system call that blocks and no user code runs under the lock. What
+/// user code is to be told waits in the ready queue, and is delivered by `run_ready` from the executor.
+///
+/// Shared, because handlers in the executor's queue may outlive the `engine` that a user destroyed.
+class engine_core final : public link_owner, public launch_events, public std::enable_shared_from_this<engine_core> {
+ public:
+  engine_core(boost::asio::any_io_executor executor, engine_options options);
+  ~engine_core();
+
+  boost::asio::awaitable<void> join();
+  boost::asio::awaitable<void> close();
+  /// Breaks all links and ends all operations, without a goodbye.
+  void stop();
+
+  void start(std::span<operation_request> requests);
+  void cancel(waiter& who) noexcept;
+  void abandon(waiter& who) noexcept;
+  void complete_soon(waiter& who, boost::system::error_code code, operation_details details);
+
+  [[nodiscard]] int rank() const noexcept { return options_.rank; }
+  [[nodiscard]] int world_size() const noexcept { return options_.world_size; }
+  [[nodiscard]] const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
+  [[nodiscard]] communicator_stats stats();
+  [[nodiscard]] serializers::byte_buffer take_frame();
+  void return_frame(serializers::byte_buffer frame) noexcept;
+
+ private:
+  enum class life : std::uint8_t { created, joined, closing, ended };
+
+  // link_owner
+  void begin_turn() override;
+  void end_turn() override;
+  bool on_message(message_link& link, std::uint8_t type, std::span<const std::byte> body) override;
+  void on_raw_read(message_link& link, std::uint64_t job, std::uint64_t bytes) override;
+  void on_streamed(message_link& link, std::uint64_t job) override;
+  void on_link_closed(message_link& link, boost::system::error_code code) override;
+
+  // launch_events, from the launch thread
+  void on_launch_news() override;
+
+  // joining: engine_join.cpp
+  [[nodiscard]] std::string make_card() const;
+  boost::asio::awaitable<void> enter(std::vector<std::string> cards);
+  [[nodiscard]] hello hello_to(int rank, purpose why) const;
+  [[nodiscard]] verdict admit(const hello& from);
+  void accept_link(const hello& from, stream_socket socket);
+  void install_link(int rank, stream_socket socket);
+  void dial(int rank);
+  boost::asio::awaitable<void> dial_peer(int rank);
+  template <class Condition>
+  boost::asio::awaitable<void> until(Condition condition);
+  void say_goodbye();
+  void stop_threads();
+
+  // the turn: engine_turn.cpp
+  void schedule();
+  void run_ready();
+  [[nodiscard]] bool deliver_one();
+  void flush_links();
+  void check_drained();
+  void take_launch_news();
+
+  // actions: engine_actions.cpp
+  bool on_peer_message(int peer, message_link& link, std::uint8_t type, std::span<const std::byte> body);
+  bool on_data(int peer, message_link& link, std::span<const std::byte> body);
+  void begin(operation_request& request);
+  [[nodiscard]] static errc check_memory(const operation_request& request, payload_shape& shape);
+  void perform();
+  void perform(protocol::action& next);
+  void transmit(const protocol::action& next);
+  void complete(protocol::action& next);
+  void count(const protocol::action& ended);
+  void keep_frame(serializers::byte_buffer frame) noexcept;
+  void peer_gone(int peer, errc why);
+  void log(log_level level, std::string text);
+
+  boost::asio::any_io_executor executor_;
+  engine_options options_;
+
+  std::mutex mutex_;  // guards everything below
+  life life_ = life::created;
+  std::optional<protocol::endpoint> endpoint_;
+  protocol::actions actions_;
+  bool performing_ = false;
+  std::span<const std::byte> arriving_payload_;  ///< of the announcement being read
+  operation_records records_;
+  kept_payloads kept_;
+  ready_queue ready_;
+  bool run_posted_ = false;
+  std::vector<serializers::byte_buffer> frames_;
+  communicator_stats stats_;
+
+  std::optional<listening_point> listening_;
+  std::vector<std::string> link_cards_;
+  std::vector<std::uint64_t> incarnations_;
+  std::uint64_t incarnation_;
+  peer_links links_;
+  std::vector<std::optional<errc>> noticed_gone_;  ///< by the sequencer's word, where the link says it otherwise
+  std::shared_ptr<message_link> report_link_;      ///< to the sequencer
+  bool report_dirty_ = false;
+
+  transfer_table transfers_;
+  std::optional<launch_thread> launch_;
+  std::optional<sequencer_server> sequencer_;  ///< on rank 0
+  std::vector<std::pair<int, stream_socket>> early_links_;  ///< from ranks that entered before this one
+  bool others_gone_ = false;                   ///< on rank 0: nobody needs the sequencer any more
+  wake_up changed_;                            ///< for close, which waits for what is under way
+  boost::asio::steady_timer goodbye_timer_;
+  bool goodbye_is_late_ = false;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// The beginning and the end of an engine's life, and the links to other ranks.
+#include "engine_core.hpp"
+
+#include "link/rehome.hpp"
+#include "rank_card.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <sodium/randombytes.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace weft::detail {
+namespace {
+
+namespace asio = boost::asio;
+
+// For a link between two ranks that have met: their listeners stand, so only a dead or overloaded rank takes longer.
+constexpr std::chrono::seconds dial_timeout{30};
+// How long close waits for other ranks to take what was written to them and to answer the goodbye.
+constexpr std::chrono::seconds goodbye_timeout{5};
+
+// Room for a frame that is worth keeping.
+constexpr std::size_t largest_kept_frame = std::size_t{4} << 20;
+constexpr std::size_t most_kept_frames = 64;
+
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  ::randombytes_buf(&number, sizeof number);
+  return number;
+}
+
+[[noreturn]] void refuse_option(const std::string& text) { throw error(errc::invalid_option, text); }
+
+void check(const engine_options& options) {
+  if (options.world_size < 1) refuse_option("world_size is " + std::to_string(options.world_size) + "; it is at least 1");
+  if (options.rank < 0 || options.rank >= options.world_size)
+    refuse_option("rank is " + std::to_string(options.rank) + "; with a world_size of " +
+                  std::to_string(options.world_size) + " it is from 0 to " + std::to_string(options.world_size - 1));
+  if (options.world_size > 1 && !options.meeting && options.rendezvous_address.empty())
+    refuse_option("no rendezvous: set rendezvous_address (\"host:port\" or \"unix:name\") or meeting");
+  if (options.eager_limit > largest_eager_limit)
+    refuse_option("eager_limit is " + std::to_string(options.eager_limit) + " bytes; it is at most " +
+                  std::to_string(largest_eager_limit));
+}
+
+}  // namespace
+
+engine_core::engine_core(asio::any_io_executor executor, engine_options options)
+    : executor_(std::move(executor)),
+      options_(std::move(options)),
+      incarnation_(random_number()),
+      links_((check(options_), static_cast<std::size_t>(options_.world_size))),
+      noticed_gone_(static_cast<std::size_t>(options_.world_size)),
+      changed_(executor_, mutex_),
+      goodbye_timer_(executor_) {}
+
+engine_core::~engine_core() { stop_threads(); }
+
+// ---- join
+
+asio::awaitable<void> engine_core::join() {
+  if (life_ != life::created || listening_) throw error(errc::invalid_option, "an engine joins once");
+  listening_options listening = listen_as(options_);
+  listening.report = [weak = weak_from_this()](std::string text) {
+    const auto self = weak.lock();
+    if (!self) return;
+    const std::lock_guard lock(self->mutex_);
+    self->log(log_level::warning, std::move(text));
+    self->schedule();
+  };
+  const auto strand = asio::make_strand(executor_);
+  listening_.emplace(strand, listening,
+                     listening_callbacks{
+                         .admit =
+                             [weak = weak_from_this()](const hello& from) {
+                               const auto self = weak.lock();
+                               return self ? self->admit(from) : verdict::unknown_incarnation;
+                             },
+                         .accepted =
+                             [weak = weak_from_this()](const hello& from, stream_socket socket) {
+                               if (const auto self = weak.lock()) self->accept_link(from, std::move(socket));
+                             },
+                     });
+  launch_.emplace(listening, options_.set_up_timeout, transfers_, *this);
+  if (rank() == 0) {
+    sequencer_.emplace(listening, world_size(), [this] {
+      const std::lock_guard lock(mutex_);
+      others_gone_ = true;
+      check_drained();
+    });
+  }
+  std::vector<std::string> cards;
+  if (world_size() == 1) {
+    cards.push_back(make_card());
+  } else {
+    auto meeting = options_.meeting;
+    if (!meeting) meeting = make_socket_rendezvous(options_.rendezvous_address, options_.job_key);
+    cards = co_await meeting->exchange(rank(), world_size(), make_card(), options_.join_timeout);
+  }
+  co_await enter(std::move(cards));
+}
+
+std::string engine_core::make_card() const {
+  rank_card card;
+  card.incarnation = incarnation_;
+  card.inline_credit = options_.inline_credit;
+  card.links = listening_->card();
+  card.device = launch_->device_card();
+  if (sequencer_) card.sequencer = sequencer_->card();
+  return card.text();
+}
+
+asio::awaitable<void> engine_core::enter(std::vector<std::string> texts) {
+  std::vector<std::string> devices;
+  std::vector<std::size_t> credit;
+  std::string sequencer_card;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    rank_card card = rank_card::parse(texts[i], static_cast<int>(i));
+    devices.push_back(std::move(card.device));
+    link_cards_.push_back(std::move(card.links));
+    incarnations_.push_back(card.incarnation);
+    credit.push_back(card.inline_credit);
+    if (i == 0) sequencer_card = std::move(card.sequencer);
+  }
+  if (sequencer_) sequencer_->start(incarnations_);
+  // Named: temporaries with members that own something must not stand in an expression that suspends.
+  const hello as_log = hello_to(0, purpose::log);
+  const hello as_report = hello_to(0, purpose::report);
+  stream_socket log = co_await listening_->dial(sequencer_card, as_log, options_.join_timeout);
+  stream_socket report = co_await listening_->dial(sequencer_card, as_report, options_.join_timeout);
+
+  const std::lock_guard lock(mutex_);
+  const protocol::endpoint_limits limits{.eager_limit = options_.eager_limit,
+                                         .max_unmatched = options_.max_unmatched,
+                                         .max_object_bytes = options_.max_object_bytes,
+                                         .inline_credit = options_.inline_credit};
+  endpoint_.emplace(rank(), credit, limits);
+  report_link_ = std::make_shared<message_link>(rehome(std::move(report), executor_), 0, *this, shared_from_this());
+  report_link_->start();
+  launch_->start(std::move(log), std::move(devices), rank(), incarnation_);
+  life_ = life::joined;
+  for (auto& [from, socket] : early_links_) install_link(from, std::move(socket));
+  early_links_.clear();
+}
+
+hello engine_core::hello_to(int to, purpose why) const {
+  return {.purpose = why,
+          .from = rank(),
+          .to = to,
+          .world_size = world_size(),
+          .incarnation = incarnation_,
+          .argument = incarnations_[static_cast<std::size_t>(to)]};
+}
+
+// ---- links
+
+verdict engine_core::admit(const hello& from) {
+  const std::lock_guard lock(mutex_);
+  if (from.purpose != purpose::peer) return verdict::wrong_purpose;
+  if (from.from < 0 || from.from >= world_size() || from.from == rank()) return verdict::wrong_rank;
+  // The argument is whom the dialler believes to reach: a restarted rank at an old address is another one.
+  if (from.argument != incarnation_ || life_ == life::ended) return verdict::unknown_incarnation;
+  if (!incarnations_.empty() && from.incarnation != incarnations_[static_cast<std::size_t>(from.from)])
+    return verdict::unknown_incarnation;
+  return links_.admit(rank(), from.from);
+}
+
+void engine_core::accept_link(const hello& from, stream_socket socket) {
+  begin_turn();
+  if (life_ == life::created)
+    early_links_.emplace_back(from.from, std::move(socket));  // its rank has read the cards before this one has
+  else
+    install_link(from.from, std::move(socket));
+  end_turn();
+}
+
+void engine_core::install_link(int peer, stream_socket socket) {
+  const link_state state = links_.at(peer).state;
+  if (state == link_state::open || state == link_state::gone) return;
+  auto link = std::make_shared<message_link>(rehome(std::move(socket), executor_), peer, *this, shared_from_this());
+  links_.open(peer, link);
+  link->start();
+}
+
+void engine_core::dial(int peer) {
+  asio::co_spawn(asio::make_strand(executor_), [self = shared_from_this(), peer] { return self->dial_peer(peer); },
+                 asio::detached);
+}
+
+asio::awaitable<void> engine_core::dial_peer(int peer) {
+  const auto self = shared_from_this();
+  const hello mine = hello_to(peer, purpose::peer);
+  bool busy = false;
+  try {
+    stream_socket socket =
+        co_await listening_->dial(link_cards_[static_cast<std::size_t>(peer)], mine, dial_timeout);
+    begin_turn();
+    install_link(peer, std::move(socket));
+    end_turn();
+    co_return;
+  } catch (const refused_as_busy&) {
+    busy = true;
+  } catch (const boost::system::system_error& problem) {
+    begin_turn();
+    log(log_level::warning, "no link to rank " + std::to_string(peer) + ": " + problem.what());
+    end_turn();
+  }
+  if (busy) {
+    // The other end dials too, and its attempt stands. It has the same time to succeed.
+    asio::steady_timer timer(co_await asio::this_coro::executor, dial_timeout);
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+  begin_turn();
+  const link_state state = links_.at(peer).state;
+  if (state == link_state::connecting || (busy && state == link_state::incoming)) peer_gone(peer, errc::peer_lost);
+  end_turn();
+}
+
+// ---- close
+
+template <class Condition>
+asio::awaitable<void> engine_core::until(Condition condition) {
+  for (;;) {
+    bool done = false;
+    {
+      const std::lock_guard lock(mutex_);
+      done = condition();
+    }
+    if (done) break;
+    co_await changed_.wait(asio::use_awaitable);
+  }
+}
+
+asio::awaitable<void> engine_core::close() {
+  const auto self = shared_from_this();
+  {
+    const std::lock_guard lock(mutex_);
+    if (life_ != life::joined) co_return;
+    life_ = life::closing;
+    endpoint_->close(actions_);
+    perform();
+    schedule();
+  }
+  const auto carried_out = [this] { return endpoint_->in_flight() == 0 && !links_.has_output(); };
+  co_await until(carried_out);
+  {
+    const std::lock_guard lock(mutex_);
+    say_goodbye();
+  }
+  const auto answered = [this] { return links_.open_count() == 0 || goodbye_is_late_; };
+  co_await until(answered);
+  launch_->leave();
+  if (sequencer_ && world_size() > 1) {
+    const auto alone = [this] { return others_gone_; };
+    co_await until(alone);
+  }
+  stop();
+}
+
+void engine_core::say_goodbye() {
+  const protocol::goodbye body{};
+  for (int peer = 0; peer < world_size(); ++peer) {
+    if (links_.at(peer).state != link_state::open) continue;
+    (void)links_.send(peer, static_cast<std::uint8_t>(protocol::message_type::goodbye),
+                      std::as_bytes(std::span(&body, 1)), {}, 0);
+  }
+  flush_links();
+  goodbye_timer_.expires_after(goodbye_timeout);
+  goodbye_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& code) {
+    const auto self = weak.lock();
+    if (code || !self) return;
+    const std::lock_guard lock(self->mutex_);
+    self->goodbye_is_late_ = true;
+    self->changed_.notify();
+  });
+}
+
+void engine_core::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (life_ == life::ended) return;
+    life_ = life::ended;
+    goodbye_timer_.cancel();
+    for (int peer = 0; peer < world_size(); ++peer) links_.drop(peer);
+    if (report_link_) report_link_->close();
+    if (listening_) listening_->close();
+  }
+  // Not under the lock, which these threads may be waiting for. After it nobody touches the memory of an operation.
+  stop_threads();
+  const std::lock_guard lock(mutex_);
+  if (endpoint_) endpoint_->end_all(errc::closed, actions_);
+  perform();
+  if (!weak_from_this().expired()) schedule();
+}
+
+void engine_core::stop_threads() {
+  if (launch_) launch_->stop();
+  if (sequencer_) sequencer_->stop();
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns: who may touch the engine when, and how user code learns of what has happened.
+#include "engine_core.hpp"
+
+#include <boost/asio/post.hpp>
+
+namespace weft::detail {
+namespace {
+
+// User callbacks in one go, before the executor gets its turn: a coroutine whose sends complete at once could otherwise
+// keep the loop for ever.
+constexpr int most_deliveries = 256;
+
+// The engine that this thread delivers for: what becomes ready meanwhile is delivered by the same loop.
+thread_local const engine_core* delivering = nullptr;
+
+struct call_user {
+  void operator()(finished_operation& item) const { item.waiter->complete(item.code, std::move(item.result)); }
+  void operator()(const late_failure& item) const {
+    if (options.late_error) options.late_error(item.code, item.details);
+  }
+  void operator()(const log_line& item) const {
+    if (options.log) options.log(item.level, item.text);
+  }
+  const engine_options& options;
+};
+
+}  // namespace
+
+void engine_core::begin_turn() { mutex_.lock(); }
+
+void engine_core::end_turn() {
+  // Answers of the protocol do not wait for user code, which may take its time.
+  flush_links();
+  check_drained();
+  mutex_.unlock();
+  run_ready();
+}
+
+// After an event that came from user code, which must not be called back before it returns. Under the lock.
+void engine_core::schedule() {
+  check_drained();
+  if (run_posted_ || delivering == this) return;
+  run_posted_ = true;
+  boost::asio::post(executor_, [self = shared_from_this()] {
+    {
+      const std::lock_guard lock(self->mutex_);
+      self->run_posted_ = false;
+    }
+    self->run_ready();
+  });
+}
+
+// Not under the lock.
+void engine_core::run_ready() {
+  if (delivering == this) return;
+  const engine_core* outer = std::exchange(delivering, this);
+  int budget = most_deliveries;
+  while (budget != 0 && deliver_one()) --budget;
+  delivering = outer;
+  const std::lock_guard lock(mutex_);
+  flush_links();
+  if (!ready_.empty()) schedule();
+}
+
+bool engine_core::deliver_one() {
+  std::optional<ready_queue::item> next;
+  {
+    const std::lock_guard lock(mutex_);
+    next = ready_.pop();
+  }
+  if (!next) return false;
+  std::visit(call_user{options_}, *next);
+  return true;
+}
+
+void engine_core::flush_links() {
+  links_.flush();
+  if (report_dirty_ && report_link_) report_link_->flush();
+  report_dirty_ = false;
+}
+
+// close waits for operations to end, and for links to have written what they hold.
+void engine_core::check_drained() {
+  if (life_ == life::closing) changed_.notify();
+}
+
+// ---- the launch thread's news
+
+void engine_core::on_launch_news() {
+  boost::asio::post(executor_, [self = shared_from_this()] {
+    self->begin_turn();
+    self->take_launch_news();
+    self->end_turn();
+  });
+}
+
+void engine_core::take_launch_news() {
+  if (!launch_) return;
+  for (const launch_news& news : launch_->take_news()) {
+    switch (news.what) {
+      case launch_news::kind::transferred: endpoint_->on_transferred(news.operation, news.code, actions_); break;
+      case launch_news::kind::rank_gone:
+        noticed_gone_[static_cast<std::size_t>(news.rank)] = news.why;
+        // A link that stands, or is about to, says itself when it ends, after what it still has to deliver.
+        if (links_.at(news.rank).state == link_state::none) peer_gone(news.rank, news.why);
+        break;
+      case launch_news::kind::log_lost:
+        endpoint_->on_log_lost(actions_);
+        if (life_ == life::joined) log(log_level::warning, "rank 0 is gone: device and pair transfers are unusable");
+        break;
+      case launch_news::kind::group_opened:
+        ++stats_.group_communicators;
+        log(log_level::info, news.text);
+        break;
+      case launch_news::kind::pair_opened:
+        stats_.pair_communicators.emplace_back(std::min(rank(), news.rank), std::max(rank(), news.rank));
+        log(log_level::info, news.text);
+        break;
+      case launch_news::kind::batch_issued: ++stats_.batches; break;
+      case launch_news::kind::problem: log(log_level::warning, news.text); break;
+    }
+    perform();
+  }
+}
+
+void engine_core::log(log_level level, std::string text) { ready_.push(log_line{level, std::move(text)}); }
+
+}  // namespace weft::detail

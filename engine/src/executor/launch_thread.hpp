@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "device/device.hpp"
+#include "device/host/host_device.hpp"
+#include "executor/log_messages.hpp"
+#include "executor/transfer_table.hpp"
+#include "link/listening_point.hpp"
+#include "link/message_link.hpp"
+#include "protocol/launch_gate.hpp"
+
+#include <weft/engine/error.hpp>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace weft::detail {
+
+/// What the launch thread tells the engine.
+struct launch_news {
+  enum class kind : std::uint8_t {
+    transferred,   ///< `operation` has ended with `code`
+    batch_issued,
+    group_opened,  ///< the group's communicator; `text` for the log
+    pair_opened,   ///< the communicator with `rank`; `text` for the log
+    rank_gone,     ///< `rank`, for the reason `why`
+    log_lost,
+    problem,  ///< `text`, for the log
+  };
+  kind what = kind::problem;
+  int rank = -1;
+  errc why{};
+  protocol::operation_id operation = 0;
+  boost::system::error_code code;
+  std::string text;
+};
+
+class launch_events {
+ public:
+  /// There is news where there was none. From the launch thread.
+  virtual void on_launch_news() = 0;
+
+ protected:
+  ~launch_events() = default;
+};
+
+/// Reads the log on a link of its own, so that no user's handler delays it, and carries out its entries strictly in
+/// order on the device. Runs no user code.
+class launch_thread final : private link_owner, private device_events {
+ public:
+  launch_thread(const listening_options& listening, std::chrono::milliseconds set_up_timeout,
+                transfer_table& transfers, launch_events& events);
+  ~launch_thread();
+
+  /// Where the devices of other ranks reach this one's.
+  [[nodiscard]] std::string device_card() const { return device_.card(); }
+
+  /// Starts to follow the log that comes over `log`, a socket of any executor.
+  void start(stream_socket log, std::vector<std::string> device_cards, int self, std::uint64_t incarnation);
+  /// Tells the sequencer that this rank leaves, and ends the thread. What is under way is dropped.
+  void leave();
+  /// Ends the thread without a word.
+  void stop();
+
+  /// News since the last call, in order. From any thread.
+  [[nodiscard]] std::vector<launch_news> take_news();
+
+ private:
+  // link_owner: the log
+  void begin_turn() override {}
+  void end_turn() override { flush(); }
+  bool on_message(message_link& link, std::uint8_t type, std::span<const std::byte> body) override;
+  void on_link_closed(message_link& link, boost::system::error_code code) override;
+
+  // device_events
+  void on_set_up(boost::system::error_code code) override;
+  void on_group_done(communicator_id communicator, group_id group,
+                     std::span<const boost::system::error_code> codes) override;
+
+  void advance();
+  /// False: the entry at the front has to wait.
+  [[nodiscard]] bool carry_out(const launch_entry& entry);
+  [[nodiscard]] bool create(const launch_entry& entry);
+  void begin_set_up();
+  [[nodiscard]] bool issue(const launch_entry& entry);
+  void add_transfer(const launch_entry& entry, const batch_operation_body& operation, bool sending);
+  void report_opened(const launch_entry& entry);
+  void rank_gone(int rank, bool left);
+  void flush();
+  void tell(launch_news news);
+
+  std::chrono::milliseconds set_up_timeout_;
+  transfer_table& transfers_;
+  launch_events& events_;
+  int self_ = -1;
+
+  boost::asio::io_context context_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{context_.get_executor()};
+  host_device device_;
+  std::shared_ptr<message_link> log_;
+  boost::asio::steady_timer set_up_deadline_{context_};
+
+  std::deque<launch_entry> entries_;
+  bool setting_up_ = false;
+  std::map<communicator_id, unique_id> unique_ids_;
+  std::map<communicator_id, boost::system::error_code> failed_;
+  protocol::launch_gate gate_;
+  std::vector<device_transfer> group_;  ///< being put together
+  std::map<group_id, std::vector<protocol::operation_id>> launched_;
+
+  std::mutex news_mutex_;
+  std::vector<launch_news> news_;
+
+  std::thread thread_;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "device/device.hpp"
+#include "protocol/log_entry.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+/// What the sequencer and the ranks say to each other. Matches go up on a link of the rank's engine; the log comes down,
+/// and reports go up, on a link of its launch thread. Layouts are fixed and little-endian, as on the peers' links.
+namespace weft::detail {
+
+enum class log_message : std::uint8_t {
+  match = 64,  ///< rank: these two operations belong together
+  finished,    ///< rank: its part of a batch is over
+  leaving,     ///< rank: closes, and needs the log no more
+  unique_id,   ///< root of a new communicator, and passed on to its members
+  create,      ///< log
+  connect,     ///< log
+  batch,       ///< log
+  rank_gone,   ///< sequencer: a rank was lost, or has left
+};
+
+struct match_body {
+  std::uint8_t through_pair;
+  std::uint8_t reserved[3];
+  std::int32_t source;
+  std::int32_t destination;
+  std::uint32_t reserved_too;
+  std::uint64_t send;
+  std::uint64_t receive;
+  std::uint64_t bytes;
+};
+
+struct finished_body {
+  std::uint64_t entry;
+};
+
+struct leaving_body {
+  std::uint64_t reserved;
+};
+
+struct unique_id_body {
+  std::uint32_t communicator;
+  std::uint32_t reserved;
+  unique_id id;
+};
+
+/// Members follow as numbers of 32 bits.
+struct create_body {
+  std::uint64_t entry;
+  std::uint32_t communicator;
+  std::uint32_t members;
+};
+
+struct connect_body {
+  std::uint64_t entry;
+  std::uint32_t communicator;
+  std::int32_t source;
+  std::int32_t destination;
+  std::uint32_t reserved;
+};
+
+/// Operations follow.
+struct batch_body {
+  std::uint64_t entry;
+  std::uint32_t communicator;
+  std::uint32_t operations;
+};
+
+struct batch_operation_body {
+  std::int32_t source;
+  std::int32_t destination;
+  std::uint64_t send;
+  std::uint64_t receive;
+  std::uint64_t bytes;
+};
+
+struct rank_gone_body {
+  std::int32_t rank;
+  std::uint32_t left;  ///< 1: it said goodbye
+};
+
+/// An entry as it goes over the log's link; the type of its message is returned.
+log_message encode(const protocol::log_entry& entry, std::vector<std::byte>& out);
+
+/// An entry as the launch thread needs it.
+struct launch_entry {
+  log_message type = log_message::create;
+  std::uint64_t number = 0;
+  communicator_id communicator = 0;
+  std::vector<int> members;                      ///< of `create`
+  int source = -1;                               ///< of `connect`
+  int destination = -1;                          ///< of `connect`
+  std::vector<batch_operation_body> operations;  ///< of `batch`
+};
+
+/// Nothing where the bytes are no such message.
+[[nodiscard]] std::optional<launch_entry> decode(log_message type, std::span<const std::byte> body);
+
+}  // namespace weft::detail

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "executor/sequencer_server.hpp"
+
+#include <weft/engine/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::detail {
+
+sequencer_server::sequencer_server(const listening_options& listening, int ranks, std::function<void()> all_gone)
+    : listening_(context_.get_executor(), listening,
+                 {.admit = [this](const hello& from) { return admit(from); },
+                  .accepted = [this](const hello& from, stream_socket socket) { accept(from, std::move(socket)); }}),
+      all_gone_(std::move(all_gone)),
+      ranks_(static_cast<std::size_t>(ranks)),
+      sequencer_(ranks) {}
+
+sequencer_server::~sequencer_server() { stop(); }
+
+void sequencer_server::start(std::vector<std::uint64_t> incarnations) {
+  incarnations_ = std::move(incarnations);
+  thread_ = std::thread([this] { context_.run(); });
+}
+
+void sequencer_server::stop() {
+  if (!thread_.joinable()) return;
+  context_.stop();
+  thread_.join();
+}
+
+verdict sequencer_server::admit(const hello& from) const {
+  if (from.purpose != purpose::log && from.purpose != purpose::report) return verdict::wrong_purpose;
+  if (from.from < 0 || from.from >= static_cast<int>(ranks_.size())) return verdict::wrong_rank;
+  const auto rank = static_cast<std::size_t>(from.from);
+  return from.incarnation == incarnations_[rank] && !ranks_[rank].gone ? verdict::accepted
+                                                                       : verdict::unknown_incarnation;
+}
+
+void sequencer_server::accept(const hello& from, stream_socket socket) {
+  rank_state& rank = ranks_[static_cast<std::size_t>(from.from)];
+  auto link = std::make_shared<message_link>(std::move(socket), from.from, *this, nullptr);
+  auto& place = from.purpose == purpose::log ? rank.log : rank.report;
+  place = link;
+  if (from.purpose == purpose::log) link->adopt(std::exchange(rank.backlog, {}));
+  link->start();
+  link->flush();
+}
+
+void sequencer_server::end_turn() {
+  for (const rank_state& rank : ranks_)
+    if (rank.log && rank.log->has_output()) rank.log->flush();
+}
+
+bool sequencer_server::on_message(message_link& link, std::uint8_t type, std::span<const std::byte> body) {
+  switch (static_cast<log_message>(type)) {
+    case log_message::match:
+      if (!on_match(link.peer(), body)) return false;
+      break;
+    case log_message::finished: {
+      const auto finished = protocol::parse<finished_body>(body);
+      if (!finished) return false;
+      sequencer_.finished(link.peer(), finished->entry, outbox_);
+      break;
+    }
+    case log_message::leaving: rank_gone(link.peer(), true); break;
+    case log_message::unique_id:
+      if (!on_unique_id(link.peer(), body)) return false;
+      break;
+    default: return false;
+  }
+  distribute();
+  return true;
+}
+
+bool sequencer_server::on_match(int from, std::span<const std::byte> body) {
+  const auto match = protocol::parse<match_body>(body);
+  const int ranks = static_cast<int>(ranks_.size());
+  // A rank speaks for what it receives, and for nobody else.
+  if (!match || match->through_pair > 1 || match->destination != from || match->source < 0 || match->source >= ranks)
+    return false;
+  if (match->through_pair == 1 && match->source == match->destination) return false;
+  sequencer_.matched(match->through_pair == 1 ? protocol::communicator_kind::pair : protocol::communicator_kind::group,
+                     {match->source, match->destination, match->send, match->receive, match->bytes}, outbox_);
+  return true;
+}
+
+bool sequencer_server::on_unique_id(int from, std::span<const std::byte> body) {
+  const auto shown = protocol::parse<unique_id_body>(body);
+  if (!shown) return false;
+  const auto members = sequencer_.members(shown->communicator);
+  if (members.empty() || members.front() != from) return false;
+  for (const int member : members)
+    if (member != from) send(member, log_message::unique_id, body);
+  return true;
+}
+
+void sequencer_server::on_link_closed(message_link& link, boost::system::error_code) {
+  rank_state& rank = ranks_[static_cast<std::size_t>(link.peer())];
+  if (rank.log.get() == &link) rank_gone(link.peer(), false);
+  distribute();
+}
+
+void sequencer_server::rank_gone(int rank, bool left) {
+  rank_state& state = ranks_[static_cast<std::size_t>(rank)];
+  if (std::exchange(state.gone, true)) return;
+  const rank_gone_body body{rank, left ? 1U : 0U};
+  for (int other = 0; other < static_cast<int>(ranks_.size()); ++other)
+    if (other != rank) send(other, log_message::rank_gone, std::as_bytes(std::span(&body, 1)));
+  sequencer_.rank_gone(rank, outbox_);
+  if (std::all_of(ranks_.begin() + 1, ranks_.end(), [](const rank_state& one) { return one.gone; })) all_gone_();
+}
+
+void sequencer_server::send(int rank, log_message type, std::span<const std::byte> body) {
+  rank_state& state = ranks_[static_cast<std::size_t>(rank)];
+  if (state.gone) return;
+  if (state.log)
+    state.log->append_bytes(static_cast<std::uint8_t>(type), body);
+  else
+    append_message(state.backlog, static_cast<std::uint8_t>(type), body);
+}
+
+void sequencer_server::distribute() {
+  for (const auto& [rank, entry] : outbox_) {
+    encoded_.clear();
+    const log_message type = encode(entry, encoded_);
+    send(rank, type, encoded_);
+  }
+  outbox_.clear();
+}
+
+}  // namespace weft::detail

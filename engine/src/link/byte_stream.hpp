@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <cstddef>
+#include <utility>
+
+namespace weft::detail {
+
+using stream_socket = boost::asio::generic::stream_protocol::socket;
+
+/// What a non-blocking read or write did. `bytes` may be zero with a clear `code`: it would have blocked.
+struct io_result {
+  std::size_t bytes = 0;
+  boost::system::error_code code;
+  bool would_block = false;
+};
+
+namespace detail_io {
+inline io_result classify(std::size_t bytes, const boost::system::error_code& code) noexcept {
+  if (code == boost::asio::error::would_block || code == boost::asio::error::try_again) return {bytes, {}, true};
+  return {bytes, code, false};
+}
+}  // namespace detail_io
+
+/// Reads what is there. The end of the stream is `asio::error::eof`.
+template <class Buffers>
+io_result read_now(stream_socket& socket, const Buffers& buffers) {
+  boost::system::error_code code;
+  const std::size_t bytes = socket.read_some(buffers, code);
+  return detail_io::classify(bytes, code);
+}
+
+/// Writes what the kernel takes at once.
+template <class Buffers>
+io_result write_now(stream_socket& socket, const Buffers& buffers) {
+  boost::system::error_code code;
+  const std::size_t bytes = socket.write_some(buffers, code);
+  return detail_io::classify(bytes, code);
+}
+
+}  // namespace weft::detail

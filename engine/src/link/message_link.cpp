@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "link/message_link.hpp"
+
+#include "protocol/messages.hpp"
+
+#include <weft/engine/error.hpp>
+
+#include <algorithm>
+#include <cassert>
+
+namespace weft::detail {
+namespace {
+
+using protocol::message_header;
+
+// A message is a body of at most a few kilobytes, or an announcement with its inline payload.
+constexpr std::size_t largest_body = std::size_t{1} << 20;
+// What one read may bring; shared by all links of a thread, because it is empty between turns.
+constexpr std::size_t read_space = std::size_t{256} << 10;
+// A turn ends after that much, so that one busy link does not hold the loop.
+constexpr std::size_t turn_bytes = std::size_t{1} << 20;
+// A piece of payload: small messages wait no longer than it takes to write one.
+constexpr std::uint64_t piece_bytes = std::uint64_t{256} << 10;
+// Buffers that one system call takes: Asio passes on at most 64.
+constexpr std::size_t most_buffers = 48;
+
+std::span<std::byte> read_scratch() {
+  thread_local std::vector<std::byte> space(read_space);
+  return space;
+}
+
+}  // namespace
+
+void append_message(std::vector<std::byte>& out, std::uint8_t type, std::span<const std::byte> body,
+                    memory_cursor payload, std::size_t payload_bytes) {
+  const message_header header{
+      static_cast<protocol::message_type>(type), {}, static_cast<std::uint32_t>(body.size() + payload_bytes)};
+  const std::size_t at = out.size();
+  out.resize(at + sizeof header + body.size() + payload_bytes);
+  std::byte* to = out.data() + at;
+  std::memcpy(to, &header, sizeof header);
+  if (!body.empty()) std::memcpy(to + sizeof header, body.data(), body.size());
+  payload.read(to + sizeof header + body.size(), payload_bytes);
+}
+
+message_link::message_link(stream_socket socket, int peer, link_owner& owner, std::shared_ptr<void> keep_owner)
+    : socket_(std::move(socket)), peer_(peer), owner_(owner), keep_owner_(std::move(keep_owner)) {}
+
+void message_link::start() { wait_readable(); }
+
+void message_link::stream(std::uint64_t job, std::uint64_t target, memory_cursor payload, std::uint64_t bytes) {
+  streams_.push_back({job, target, payload, bytes});
+}
+
+void message_link::read_raw(std::uint64_t job, memory_cursor target, std::uint64_t bytes) {
+  raw_active_ = true;
+  raw_job_ = job;
+  raw_bytes_ = bytes;
+  raw_remaining_ = bytes;
+  raw_target_ = target;
+}
+
+bool message_link::has_output() const noexcept {
+  return !waiting_.empty() || !writing_.empty() || piece_active_ || !streams_.empty();
+}
+
+void message_link::close() noexcept {
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+  streams_.clear();
+}
+
+void message_link::fail(boost::system::error_code code) {
+  if (!is_open()) return;
+  close();
+  owner_.on_link_closed(*this, code);
+}
+
+// ---- reading
+
+void message_link::wait_readable() {
+  if (!is_open()) return;
+  socket_.async_wait(stream_socket::wait_read,
+                     [self = shared_from_this(), keep = keep_owner_](const boost::system::error_code& code) {
+                       if (code) return;
+                       self->owner_.begin_turn();
+                       if (self->is_open()) self->read_turn();
+                       self->owner_.end_turn();
+                     });
+}
+
+void message_link::read_turn() {
+  const auto alive = shared_from_this();  // a message may make the owner drop the link
+  for (std::size_t budget = turn_bytes / read_space; budget != 0 && is_open(); --budget)
+    if (!read_piece()) break;
+  wait_readable();
+}
+
+// True while there may be more.
+bool message_link::read_piece() {
+  const std::span<std::byte> scratch = read_scratch();
+  read_buffers_.clear();
+  std::size_t direct = 0;
+  // The bytes of a large payload go where they belong without a stop in between.
+  if (raw_active_) direct = raw_target_.gather(read_buffers_, raw_remaining_, most_buffers);
+  std::copy(partial_.begin(), partial_.end(), scratch.begin());
+  const std::size_t kept = partial_.size();
+  if (direct == raw_remaining_ || !raw_active_ || direct == 0)
+    read_buffers_.emplace_back(scratch.data() + kept, scratch.size() - kept);
+
+  const std::size_t room = boost::asio::buffer_size(read_buffers_);
+  const io_result result = read_now(socket_, read_buffers_);
+  if (result.code) {
+    fail(result.code);
+    return false;
+  }
+  if (result.would_block) return false;
+  const std::size_t in_place = std::min(direct, result.bytes);
+  if (in_place != 0) {
+    raw_target_.advance(in_place);
+    raw_remaining_ -= in_place;
+    if (raw_remaining_ == 0) finish_raw();
+  }
+  partial_.clear();
+  if (!consume(scratch.first(kept + result.bytes - in_place))) {
+    fail(errc::malformed_message);
+    return false;
+  }
+  return result.bytes == room || raw_active_;
+}
+
+bool message_link::consume(std::span<const std::byte> bytes) {
+  while (is_open()) {
+    if (raw_active_) {
+      bytes = bytes.subspan(consume_raw(bytes));
+      if (raw_active_) return true;
+    }
+    if (bytes.size() < sizeof(message_header)) break;
+    message_header header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    if (header.body_bytes > largest_body) return false;
+    const std::size_t whole = sizeof header + header.body_bytes;
+    if (bytes.size() < whole) break;
+    const auto body = bytes.subspan(sizeof header, header.body_bytes);
+    bytes = bytes.subspan(whole);
+    if (!owner_.on_message(*this, static_cast<std::uint8_t>(header.type), body)) return false;
+  }
+  partial_.assign(bytes.begin(), bytes.end());
+  // A message that is not whole must fit beside what the next read brings.
+  return partial_.size() < read_space / 2;
+}
+
+std::size_t message_link::consume_raw(std::span<const std::byte> bytes) {
+  const std::size_t taken = std::min<std::uint64_t>(raw_remaining_, bytes.size());
+  raw_target_.write(bytes.data(), taken);
+  raw_remaining_ -= taken;
+  if (raw_remaining_ == 0) finish_raw();
+  return taken;
+}
+
+void message_link::finish_raw() {
+  raw_active_ = false;
+  raw_target_ = {};
+  owner_.on_raw_read(*this, raw_job_, raw_bytes_);
+}
+
+// ---- writing
+
+void message_link::flush() {
+  if (!is_open() || waiting_writable_) return;
+  const auto alive = shared_from_this();
+  for (std::size_t budget = 2 * turn_bytes / piece_bytes; budget != 0 && has_output(); --budget)
+    if (!write_piece()) return;
+  if (has_output() && is_open()) wait_writable();
+}
+
+void message_link::wait_writable() {
+  waiting_writable_ = true;
+  socket_.async_wait(stream_socket::wait_write,
+                     [self = shared_from_this(), keep = keep_owner_](const boost::system::error_code& code) {
+                       if (code) return;
+                       self->owner_.begin_turn();
+                       self->waiting_writable_ = false;
+                       self->flush();
+                       self->owner_.end_turn();
+                     });
+}
+
+// True while the kernel takes more.
+bool message_link::write_piece() {
+  if (writing_.empty() && !piece_active_) prepare_piece();
+  write_buffers_.clear();
+  if (!writing_.empty()) write_buffers_.emplace_back(writing_.data() + written_, writing_.size() - written_);
+  if (piece_active_) streams_.front().payload.gather(write_buffers_, piece_remaining_, most_buffers);
+  const io_result result = write_now(socket_, write_buffers_);
+  if (result.code) {
+    fail(result.code);
+    return false;
+  }
+  wrote(result.bytes);
+  if (result.would_block) wait_writable();
+  return !result.would_block;
+}
+
+void message_link::prepare_piece() {
+  std::swap(waiting_, writing_);
+  written_ = 0;
+  if (streams_.empty()) return;
+  stream_job& next = streams_.front();
+  piece_active_ = true;
+  piece_remaining_ = std::min(next.bytes, piece_bytes);
+  const protocol::data body{next.target, piece_remaining_};
+  const message_header header{protocol::message_type::data, {}, sizeof body};
+  const std::size_t at = writing_.size();
+  writing_.resize(at + sizeof header + sizeof body);
+  std::memcpy(writing_.data() + at, &header, sizeof header);
+  std::memcpy(writing_.data() + at + sizeof header, &body, sizeof body);
+}
+
+void message_link::wrote(std::size_t bytes) {
+  const std::size_t small = std::min(bytes, writing_.size() - written_);
+  written_ += small;
+  if (written_ < writing_.size()) return;
+  writing_.clear();
+  written_ = 0;
+  if (!piece_active_) return;
+  stream_job& current = streams_.front();
+  const std::uint64_t large = bytes - small;
+  current.payload.advance(large);
+  current.bytes -= large;
+  piece_remaining_ -= large;
+  if (piece_remaining_ != 0) return;
+  piece_active_ = false;
+  const stream_job done = current;
+  streams_.pop_front();
+  if (done.bytes != 0)
+    streams_.push_back(done);  // the others take their turns
+  else
+    owner_.on_streamed(*this, done.job);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "link/byte_stream.hpp"
+#include "memory_cursor.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace weft::detail {
+
+class message_link;
+
+/// Appends a message as it goes over a link: header, body, and `payload_bytes` from `payload`.
+void append_message(std::vector<std::byte>& out, std::uint8_t type, std::span<const std::byte> body,
+                    memory_cursor payload = {}, std::size_t payload_bytes = 0);
+
+/// Who uses a link. Every call comes between `begin_turn` and `end_turn`, which are where an owner with several threads
+/// takes and releases its lock, and where it does what a turn has made ready.
+class link_owner {
+ public:
+  virtual void begin_turn() = 0;
+  virtual void end_turn() = 0;
+
+  /// A message, valid during the call. False: it is malformed, and the link is closed for it.
+  virtual bool on_message(message_link& link, std::uint8_t type, std::span<const std::byte> body) = 0;
+  /// The raw bytes asked for by `read_raw` have arrived.
+  virtual void on_raw_read(message_link&, std::uint64_t /*job*/, std::uint64_t /*bytes*/) {}
+  /// The payload given to `stream` has been taken whole.
+  virtual void on_streamed(message_link&, std::uint64_t /*job*/) {}
+  /// The link is no more. Not called for a link that its owner closed.
+  virtual void on_link_closed(message_link& link, boost::system::error_code code) = 0;
+
+ protected:
+  ~link_owner() = default;
+};
+
+/// Messages between two processes over an authenticated stream. Small messages are copied and coalesced: what is
+/// appended in one turn leaves in one write. Large payloads are read and written in place, in pieces, between which
+/// small messages go first.
+///
+/// Shared by its owner and its pending waits, because a wait may end after the owner has dropped the link.
+class message_link : public std::enable_shared_from_this<message_link> {
+ public:
+  /// `keep_owner` keeps the owner alive while a wait is pending; null where the owner outlives the link's executor.
+  /// `peer` is the rank at the other end.
+  message_link(stream_socket socket, int peer, link_owner& owner, std::shared_ptr<void> keep_owner);
+
+  [[nodiscard]] int peer() const noexcept { return peer_; }
+
+  /// Begins to read. Not in the constructor, which cannot share the object.
+  void start();
+
+  /// Copies a message to the output; it leaves with the next `flush`.
+  template <class Body>
+    requires std::is_trivially_copyable_v<Body>
+  void append(std::uint8_t type, const Body& body) {
+    append_bytes(type, std::as_bytes(std::span(&body, 1)));
+  }
+  /// The same with a payload of `payload_bytes` behind the body.
+  void append_bytes(std::uint8_t type, std::span<const std::byte> body, memory_cursor payload = {},
+                    std::size_t payload_bytes = 0) {
+    append_message(waiting_, type, body, payload, payload_bytes);
+  }
+  /// Puts messages that waited for this link before all others.
+  void adopt(std::vector<std::byte> messages) { waiting_.insert(waiting_.begin(), messages.begin(), messages.end()); }
+
+  /// Sends `bytes` from `payload` in pieces, each announced by a `data` message to receive `target`. The memory must
+  /// stay until `on_streamed(job)` or the end of the link.
+  void stream(std::uint64_t job, std::uint64_t target, memory_cursor payload, std::uint64_t bytes);
+
+  /// From within `on_message`: the `bytes` that follow are no messages. They go to `target` as far as it reaches, and
+  /// are dropped beyond.
+  void read_raw(std::uint64_t job, memory_cursor target, std::uint64_t bytes);
+
+  /// Writes what the kernel takes now and waits for the rest.
+  void flush();
+
+  [[nodiscard]] bool has_output() const noexcept;
+  [[nodiscard]] bool is_open() const noexcept { return socket_.is_open(); }
+  /// Drops what is unsent, calls nobody.
+  void close() noexcept;
+
+ private:
+  struct stream_job {
+    std::uint64_t job;
+    std::uint64_t target;
+    memory_cursor payload;
+    std::uint64_t bytes;
+  };
+
+  void wait_readable();
+  void wait_writable();
+  void read_turn();
+  [[nodiscard]] bool read_piece();
+  [[nodiscard]] bool consume(std::span<const std::byte> bytes);
+  [[nodiscard]] std::size_t consume_raw(std::span<const std::byte> bytes);
+  void finish_raw();
+  [[nodiscard]] bool write_piece();
+  void prepare_piece();
+  void wrote(std::size_t bytes);
+  void fail(boost::system::error_code code);
+
+  stream_socket socket_;
+  int peer_;
+  link_owner& owner_;
+  std::shared_ptr<void> keep_owner_;
+
+  // Input: the beginning of a message that has not arrived whole, and raw bytes under way.
+  std::vector<std::byte> partial_;
+  bool raw_active_ = false;
+  std::uint64_t raw_job_ = 0;
+  std::uint64_t raw_bytes_ = 0;
+  std::uint64_t raw_remaining_ = 0;
+  memory_cursor raw_target_;
+  std::vector<boost::asio::mutable_buffer> read_buffers_;
+
+  // Output: messages that wait, those being written, and the piece of payload that belongs behind them.
+  std::vector<std::byte> waiting_;
+  std::vector<std::byte> writing_;
+  std::size_t written_ = 0;
+  std::deque<stream_job> streams_;
+  bool piece_active_ = false;
+  std::uint64_t piece_remaining_ = 0;
+  std::vector<boost::asio::const_buffer> write_buffers_;
+  bool waiting_writable_ = false;
+};
+
+}  // namespace weft::detail

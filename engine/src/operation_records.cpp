@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operation_records.hpp"
+
+namespace weft::detail {
+
+void operation_record::take(operation_request& request) {
+  waiter = request.waiter;
+  kind = request.kind;
+  owner = std::move(request.owner);
+  frame = std::move(request.frame);
+  pieces.clear();
+  if (kind == payload_kind::objects) return view_frame();
+  for (const const_buffer_view& view : request.pieces) {
+    // A receive's views were made from writable memory; a send only reads.
+    auto* data = static_cast<std::byte*>(const_cast<void*>(view.data));
+    pieces.push_back({data, view.size});
+  }
+  cursor = memory_cursor(pieces);
+}
+
+void operation_record::view_frame() {
+  pieces.assign(1, {frame.data(), frame.size()});
+  cursor = memory_cursor(pieces);
+}
+
+void operation_record::expect(std::uint64_t bytes) {
+  if (kind != payload_kind::objects) return;
+  frame.clear();
+  frame.resize_uninitialized(bytes);
+  view_frame();
+}
+
+std::size_t operation_record::total_bytes() const noexcept {
+  std::size_t total = 0;
+  for (const memory_piece& piece : pieces) total += piece.size;
+  return total;
+}
+
+void operation_record::clear() noexcept {
+  waiter = nullptr;
+  owner.reset();
+  pieces.clear();
+  frame = {};
+  cursor = {};
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "memory_cursor.hpp"
+
+#include <weft/engine/detail/core.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace weft::detail {
+
+/// What the engine keeps of an operation beside the protocol's view of it: who waits, and where the bytes are. Under
+/// the slot of its name.
+struct operation_record {
+  detail::waiter* waiter = nullptr;  ///< null once abandoned
+  std::vector<memory_piece> pieces;
+  memory_cursor cursor;  ///< where the next bytes of a receive go
+  serializers::byte_buffer frame;
+  std::unique_ptr<owned_memory> owner;
+  payload_kind kind = payload_kind::buffer;
+
+  void take(operation_request& request);
+  /// Makes room for a frame of that size, where the receive is one of objects.
+  void expect(std::uint64_t bytes);
+  void clear() noexcept;
+  [[nodiscard]] std::size_t total_bytes() const noexcept;
+
+ private:
+  void view_frame();
+};
+
+/// Records by slot. Addresses are stable, because the launch thread holds views of the pieces.
+class operation_records {
+ public:
+  operation_record& operator[](std::uint32_t slot) {
+    while (slot >= records_.size()) records_.emplace_back();
+    return records_[slot];
+  }
+
+ private:
+  std::deque<operation_record> records_;
+};
+
+/// Payloads of messages that no receive has matched, by the protocol's message slot.
+class kept_payloads {
+ public:
+  std::vector<std::byte>& operator[](std::uint32_t message) {
+    if (message >= payloads_.size()) payloads_.resize(message + 1);
+    return payloads_[message];
+  }
+  /// Gives the memory back: what is kept is bounded by credit, what was kept must not stay.
+  void drop(std::uint32_t message) { std::vector<std::byte>().swap((*this)[message]); }
+
+ private:
+  std::vector<std::vector<std::byte>> payloads_;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "protocol/actions.hpp"
+#include "protocol/match_queue.hpp"
+#include "protocol/operation_table.hpp"
+
+#include <weft/engine/peer.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace weft::protocol {
+
+/// The bounds an endpoint works within, in bytes and messages.
+struct endpoint_limits {
+  std::size_t eager_limit = 0;
+  std::size_t max_unmatched = 0;
+  std::size_t max_object_bytes = 0;
+  std::size_t inline_credit = 0;  ///< granted to each peer
+};
+
+/// One rank's half of the conversation: announces its sends, matches what is announced to it, and decides what each
+/// operation does next. Pure: events come in by call, what is to be done comes out as a list of actions.
+///
+/// An operation is allocated (which gives it a name and a slot to keep its buffers under), then started. It ends with
+/// one `complete` action, after which its name is invalid and its slot is used again.
+class endpoint {
+ public:
+  /// `credit_of_rank`: what each rank of the group grants to us.
+  endpoint(int self, const std::vector<std::size_t>& credit_of_rank, endpoint_limits limits);
+
+  [[nodiscard]] operation_id allocate() { return operations_.allocate(); }
+  [[nodiscard]] static std::uint32_t slot_of(operation_id id) noexcept { return operation_table::slot_of(id); }
+
+  // The user's side.
+  /// Ends an operation whose arguments are wrong.
+  void reject(operation_id id, operation_details details, errc code, actions& out);
+  void start_send(operation_id id, const destination& where, const payload_shape& shape, actions& out);
+  void start_receive(operation_id id, const origin& where, const payload_shape& shape, actions& out);
+  /// Ends an operation that is not matched yet; a send whose fate its receiver knows asks there first.
+  void cancel(operation_id id, actions& out);
+  /// Fails whatever is not matched, now and from now on. Matched operations are carried out.
+  void close(actions& out);
+
+  /// Ends every operation, whatever its state: nobody carries anything out any more.
+  void end_all(errc code, actions& out);
+
+  // The link's side. `false`: the peer broke the protocol.
+  [[nodiscard]] bool on_announce(int peer, const announce& body, actions& out);
+  [[nodiscard]] bool on_clear(int peer, const clear& body, actions& out);
+  [[nodiscard]] bool on_accepted(int peer, const accepted& body, actions& out);
+  [[nodiscard]] bool on_refused(int peer, const refused& body, actions& out);
+  [[nodiscard]] bool on_withdraw(int peer, const withdraw& body, actions& out);
+  [[nodiscard]] bool on_withdrawn(int peer, const withdrawn& body, actions& out);
+  [[nodiscard]] bool on_credit(int peer, const credit& body);
+  /// `why` is `peer_lost` or `peer_left`; the first reason given stays.
+  void on_peer_gone(int peer, errc why, actions& out);
+
+  // The payload's side.
+  /// Whether `id` is a receive from `peer` whose bytes are expected on the link; how many are still to come.
+  [[nodiscard]] std::uint64_t stream_expected(int peer, operation_id id) const noexcept;
+  /// `bytes` of the payload of receive `id` have arrived.
+  void on_streamed(operation_id id, std::uint64_t bytes, actions& out);
+  /// The link has taken all bytes of a send.
+  void on_stream_sent(operation_id id, actions& out);
+  /// The launch thread has carried out (or failed) a published operation.
+  void on_transferred(operation_id id, boost::system::error_code code, actions& out);
+  /// The answer to `revoke`: the launch thread had not begun and never will.
+  void revoked(operation_id id, boost::system::error_code code, actions& out);
+  /// The other answer: the launch thread has begun, and will say how it ended.
+  void revoke_refused(operation_id id);
+  /// Takes back every published operation that has not begun: the log is gone.
+  void on_log_lost(actions& out);
+
+  /// Operations that close waits for.
+  [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
+  [[nodiscard]] std::size_t unmatched_messages() const noexcept { return queue_.unexpected_count(); }
+  [[nodiscard]] bool is_gone(int peer) const noexcept { return peers_[static_cast<std::size_t>(peer)].gone; }
+
+ private:
+  struct peer_state {
+    std::size_t credit = 0;    ///< inline payload that this peer still takes from us, bytes
+    std::size_t held = 0;      ///< inline payload taken from this peer and not given back as credit, bytes
+    std::size_t consumed = 0;  ///< of it, no longer stored here
+    bool gone = false;
+    errc why = errc::peer_lost;
+  };
+
+  /// An announced message that no receive has matched.
+  struct message {
+    int source = -1;
+    bool present = false;
+    announce envelope{};
+  };
+
+  /// Where the payload of a message is when a receive meets it.
+  struct payload_place {
+    bool arriving = false;      ///< behind the announcement that is being read
+    std::uint32_t message = 0;  ///< else kept under this message, where the envelope has a payload
+  };
+
+  peer_state& peer_at(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] bool in_group(int rank) const noexcept { return rank >= 0 && rank < static_cast<int>(peers_.size()); }
+  [[nodiscard]] operation* find(operation_id id, operation_kind kind, int peer) noexcept;
+  [[nodiscard]] weft::route resolve(const destination& where, const payload_shape& shape) const noexcept;
+  [[nodiscard]] errc compare(const operation& receive, const announce& body) const noexcept;
+
+  void announce_to_peer(operation_id id, operation& op, announce body, actions& out);
+  void announce_to_self(operation_id id, operation& op, announce body, actions& out);
+  void match(operation_id receive, int source, const announce& body, payload_place place, actions& out);
+  void match_local(operation_id receive, const announce& body, actions& out);
+  void match_through_log(operation_id receive, int source, const announce& body, actions& out);
+  void fail_match(operation_id receive, int source, const announce& body, errc code, payload_place place, actions& out);
+  void refuse(int source, const announce& body, errc code, const payload_shape& wanted, actions& out);
+
+  std::uint32_t keep(int source, const announce& body);
+  void forget(std::uint32_t message);
+  void discard(std::uint32_t message, actions& out);
+  void give_credit(int source, const announce& body, actions& out);
+  void fail_receive(operation_id id, errc code, actions& out);
+  void fail_send(operation_id id, errc code, actions& out);
+  void fail_if_alone(errc why, actions& out);
+  void become_matched(operation& op) noexcept;
+  void complete(operation_id id, boost::system::error_code code, actions& out);
+
+  int self_;
+  endpoint_limits limits_;
+  operation_table operations_;
+  match_queue queue_;
+  std::vector<peer_state> peers_;
+  std::vector<message> messages_;
+  std::vector<std::uint32_t> free_messages_;
+  std::size_t in_flight_ = 0;
+  int present_peers_ = 0;
+  bool closed_ = false;
+  bool log_lost_ = false;
+};
+
+}  // namespace weft::protocol

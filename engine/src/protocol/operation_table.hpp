@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "protocol/messages.hpp"
+
+#include <weft/engine/operation_details.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace weft::protocol {
+
+enum class operation_state : std::uint8_t {
+  free,
+  allocated,    ///< named, not started
+  unmatched,    ///< announced, or posted
+  withdrawing,  ///< a send that asks its receiver to forget it
+  matched,      ///< carried out by the link or through the log, to its end
+};
+
+/// One operation of this rank, as the protocol sees it.
+struct operation {
+  std::uint32_t generation = 1;
+  operation_state state = operation_state::free;
+  weft::route route = weft::route::automatic;
+  bool published = false;       ///< the launch thread may carry it out
+  bool any_source = false;      ///< a receive posted with a wildcard
+  std::uint64_t remaining = 0;  ///< bytes that a receive still expects on the link
+  operation_id partner = 0;     ///< the other end of a message to oneself
+  operation_details details;
+};
+
+/// Slots for operations, used again after their end; a generation in the name tells a late message for an earlier
+/// operation from one for the present.
+class operation_table {
+ public:
+  [[nodiscard]] static std::uint32_t slot_of(operation_id id) noexcept { return static_cast<std::uint32_t>(id); }
+
+  operation_id allocate() {
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::uint32_t>(slots_.size()));
+      slots_.emplace_back();
+    }
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    slots_[slot].state = operation_state::allocated;
+    return name(slot);
+  }
+
+  void release(operation_id id) {
+    operation& op = slots_[slot_of(id)];
+    const std::uint32_t next = op.generation + 1 == 0 ? 1 : op.generation + 1;
+    op = operation{};
+    op.generation = next;
+    free_.push_back(slot_of(id));
+  }
+
+  /// The operation of that name, or null where it has ended or never was.
+  [[nodiscard]] operation* find(operation_id id) noexcept {
+    const std::uint32_t slot = slot_of(id);
+    if (slot >= slots_.size() || slots_[slot].state == operation_state::free || name(slot) != id) return nullptr;
+    return &slots_[slot];
+  }
+  [[nodiscard]] const operation* find(operation_id id) const noexcept {
+    return const_cast<operation_table*>(this)->find(id);
+  }
+
+  /// The operation in a slot that is in use.
+  [[nodiscard]] operation_id name_of(std::uint32_t slot) const noexcept { return name(slot); }
+
+  /// Names of all operations that `keep` holds for, oldest slot first. For the rare events that concern many.
+  template <class Predicate>
+  [[nodiscard]] std::vector<operation_id> select(Predicate keep) const {
+    std::vector<operation_id> found;
+    for (std::uint32_t slot = 0; slot < slots_.size(); ++slot)
+      if (slots_[slot].state != operation_state::free && keep(slots_[slot])) found.push_back(name(slot));
+    return found;
+  }
+
+ private:
+  [[nodiscard]] operation_id name(std::uint32_t slot) const noexcept {
+    return operation_id{slots_[slot].generation} << 32 | slot;
+  }
+
+  std::vector<operation> slots_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace weft::protocol

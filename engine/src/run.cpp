@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/engine/run.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <exception>
+#include <iostream>
+#include <optional>
+
+namespace weft {
+namespace {
+
+namespace asio = boost::asio;
+
+asio::awaitable<int> join_and_run(engine& one, const main_coroutine& body, std::vector<std::string> arguments) {
+  communicator comm = co_await one.join();
+  const int status = co_await body(comm, std::move(arguments));
+  co_await one.close();
+  co_return status;
+}
+
+}  // namespace
+
+int run(int argc, char** argv, const main_coroutine& body) {
+  int status = 1;
+  try {
+    asio::io_context context(1);
+    engine one(context.get_executor(), options_from_environment());
+    std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+    std::exception_ptr problem;
+    auto finished = [&](const std::exception_ptr& thrown, int result) {
+      problem = thrown;
+      status = result;
+      if (thrown) context.stop();  // the links would keep the loop alive
+    };
+    asio::co_spawn(context, join_and_run(one, body, std::move(arguments)), finished);
+    context.run();
+    if (problem) std::rethrow_exception(problem);
+  } catch (const std::exception& problem) {
+    std::cerr << (argc > 0 ? argv[0] : "weft") << ": " << problem.what() << '\n';
+    return 1;
+  }
+  return status;
+}
+
+}  // namespace weft

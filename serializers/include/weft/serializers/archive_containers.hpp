@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <weft/serializers/archive_values.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <list>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+// Containers whose loading must not trust the announced size: ranges of numbers are checked against the bytes that
+// remain and copied whole, other elements are made one by one as their bytes are read. cereal's functions save them,
+// except where a whole range can be copied.
+namespace weft::serializers {
+
+namespace detail {
+
+/// Loads into the elements that are there, and adds the others.
+template <class Sequence>
+void load_sequence(binary_input_archive& archive, Sequence& sequence, std::uint64_t count) {
+  if (sequence.size() > count) sequence.resize(static_cast<std::size_t>(count));
+  const std::uint64_t missing = count - sequence.size();
+  for (auto& element : sequence) archive.load_element(element);
+  for (std::uint64_t i = 0; i != missing; ++i) archive.load_element(sequence.emplace_back());
+}
+
+template <class Map>
+void load_map(binary_input_archive& archive, Map& map) {
+  map.clear();
+  for (std::uint64_t left = archive.read_count(); left != 0; --left) {
+    typename Map::key_type key{};
+    typename Map::mapped_type value{};
+    archive.load_element(key, value);
+    map.emplace_hint(map.end(), std::move(key), std::move(value));
+  }
+}
+
+template <class Set>
+void load_set(binary_input_archive& archive, Set& set) {
+  set.clear();
+  for (std::uint64_t left = archive.read_count(); left != 0; --left) {
+    typename Set::key_type key{};
+    archive.load_element(key);
+    set.emplace_hint(set.end(), std::move(key));
+  }
+}
+
+template <class Range>
+void save_range(binary_output_archive& archive, const Range& range) {
+  archive.out().append(static_cast<std::uint64_t>(range.size()));
+  archive.out().append(range.data(), range.size() * sizeof(typename Range::value_type));
+}
+
+template <class Range>
+void load_range(binary_input_archive& archive, Range& range) {
+  using element = typename Range::value_type;
+  const std::size_t count = archive.in().read_range_count(sizeof(element));
+  const auto bytes = archive.in().read_bytes(count * sizeof(element));
+  range.resize(count);
+  if (count != 0) std::memcpy(range.data(), bytes.data(), bytes.size());
+}
+
+}  // namespace detail
+
+template <range_element T, class A>
+void save(binary_output_archive& archive, const std::vector<T, A>& range) {
+  detail::save_range(archive, range);
+}
+template <range_element T, class A>
+void load(binary_input_archive& archive, std::vector<T, A>& range) {
+  detail::load_range(archive, range);
+}
+
+template <class T, class Traits, class A>
+void save(binary_output_archive& archive, const std::basic_string<T, Traits, A>& range) {
+  detail::save_range(archive, range);
+}
+template <class T, class Traits, class A>
+void load(binary_input_archive& archive, std::basic_string<T, Traits, A>& range) {
+  detail::load_range(archive, range);
+}
+
+/// cereal copies arrays of numbers whole, but not those of bytes.
+template <std::size_t N>
+void save(binary_output_archive& archive, const std::array<std::byte, N>& array) {
+  archive.out().append(array.data(), N);
+}
+template <std::size_t N>
+void load(binary_input_archive& archive, std::array<std::byte, N>& array) {
+  const auto bytes = archive.in().read_bytes(N);
+  std::copy(bytes.begin(), bytes.end(), array.begin());
+}
+
+/// Reserves no more memory than the frame has bytes left; vectors of numbers and of `bool` are loaded otherwise.
+template <class T, class A>
+requires(!range_element<T> && !std::same_as<T, bool>) void load(binary_input_archive& archive,
+                                                                std::vector<T, A>& vector) {
+  const std::uint64_t count = archive.read_count();
+  vector.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(count, archive.in().remaining() / sizeof(T))));
+  detail::load_sequence(archive, vector, count);
+}
+
+template <class T, class A>
+void load(binary_input_archive& archive, std::deque<T, A>& deque) {
+  detail::load_sequence(archive, deque, archive.read_count());
+}
+template <class T, class A>
+void load(binary_input_archive& archive, std::list<T, A>& list) {
+  detail::load_sequence(archive, list, archive.read_count());
+}
+
+template <class K, class V, class C, class A>
+void load(binary_input_archive& archive, std::map<K, V, C, A>& map) {
+  detail::load_map(archive, map);
+}
+template <class K, class V, class C, class A>
+void load(binary_input_archive& archive, std::multimap<K, V, C, A>& map) {
+  detail::load_map(archive, map);
+}
+template <class K, class V, class H, class E, class A>
+void load(binary_input_archive& archive, std::unordered_map<K, V, H, E, A>& map) {
+  detail::load_map(archive, map);
+}
+template <class K, class V, class H, class E, class A>
+void load(binary_input_archive& archive, std::unordered_multimap<K, V, H, E, A>& map) {
+  detail::load_map(archive, map);
+}
+
+template <class K, class C, class A>
+void load(binary_input_archive& archive, std::set<K, C, A>& set) {
+  detail::load_set(archive, set);
+}
+template <class K, class C, class A>
+void load(binary_input_archive& archive, std::multiset<K, C, A>& set) {
+  detail::load_set(archive, set);
+}
+template <class K, class H, class E, class A>
+void load(binary_input_archive& archive, std::unordered_set<K, H, E, A>& set) {
+  detail::load_set(archive, set);
+}
+template <class K, class H, class E, class A>
+void load(binary_input_archive& archive, std::unordered_multiset<K, H, E, A>& set) {
+  detail::load_set(archive, set);
+}
+
+}  // namespace weft::serializers

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <weft/serializers/binary_archive.hpp>
+#include <weft/serializers/codec.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+// How the archives write and read what everything else is made of. cereal finds these functions, and those of the
+// other archive_*.hpp, through the namespace of the archives; where it has its own for the same type these are more
+// specialized.
+namespace weft::serializers {
+
+template <class T>
+concept binary_archive = std::same_as<T, binary_output_archive> || std::same_as<T, binary_input_archive>;
+
+template <scalar T>
+void save(binary_output_archive& archive, const T& value) {
+  archive.out().append(value);
+}
+
+template <scalar T>
+void load(binary_input_archive& archive, T& value) {
+  value = archive.in().read<T>();
+}
+
+template <has_codec T>
+void save(binary_output_archive& archive, const T& object) {
+  codec<T>::encode(archive.out(), object);
+}
+
+template <has_codec T>
+void load(binary_input_archive& archive, T& object) {
+  object = codec<T>::decode(archive.in());
+}
+
+/// Names are not written.
+template <binary_archive Archive, class T>
+void serialize(Archive& archive, cereal::NameValuePair<T>& pair) {
+  archive(pair.value);
+}
+
+/// The size of a container, in 64 bits whatever the type that holds it.
+template <class T>
+void save(binary_output_archive& archive, const cereal::SizeTag<T>& tag) {
+  archive.out().append(static_cast<std::uint64_t>(tag.size));
+}
+
+template <class T>
+void load(binary_input_archive& archive, cereal::SizeTag<T>& tag) {
+  using size_type = std::remove_reference_t<T>;
+  const std::uint64_t count = archive.read_count();
+  if (count > std::numeric_limits<size_type>::max()) {
+    archive.in().fail("a count of " + std::to_string(count) + " elements",
+                      "at most " + std::to_string(std::numeric_limits<size_type>::max()));
+  }
+  tag.size = static_cast<size_type>(count);
+}
+
+namespace detail {
+template <class T>
+using pointee_t = std::remove_cv_t<std::remove_all_extents_t<std::remove_pointer_t<std::remove_reference_t<T>>>>;
+}  // namespace detail
+
+/// Memory as it lies; cereal uses it for arrays of numbers.
+template <class T>
+void save(binary_output_archive& archive, const cereal::BinaryData<T>& data) {
+  static_assert(!std::same_as<detail::pointee_t<T>, long double>, "long double has no width that all machines share");
+  archive.out().append(data.data, static_cast<std::size_t>(data.size));
+}
+
+template <class T>
+void load(binary_input_archive& archive, cereal::BinaryData<T>& data) {
+  static_assert(!std::same_as<detail::pointee_t<T>, long double>, "long double has no width that all machines share");
+  const auto size = static_cast<std::size_t>(data.size);
+  constexpr bool is_bool = std::same_as<detail::pointee_t<T>, bool>;
+  const auto bytes = is_bool ? archive.in().read_bools(size) : archive.in().read_bytes(size);
+  if (size != 0) std::memcpy(data.data, bytes.data(), size);
+}
+
+}  // namespace weft::serializers

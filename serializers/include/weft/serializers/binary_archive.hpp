@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <weft/serializers/byte_buffer.hpp>
+#include <weft/serializers/limits.hpp>
+#include <weft/serializers/pointer_guard.hpp>
+#include <weft/serializers/reader.hpp>
+
+#include <cereal/cereal.hpp>
+#include <cereal/types/memory.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace weft::serializers {
+
+/// Writes objects to the end of a buffer, in the little-endian form that `binary_input_archive` reads: numbers in the
+/// width of their type, sizes in 64 bits, nothing else.
+class binary_output_archive : public cereal::OutputArchive<binary_output_archive, cereal::AllowEmptyClassElision> {
+ public:
+  explicit binary_output_archive(byte_buffer& out) : OutputArchive(this), out_(out) {}
+
+  [[nodiscard]] byte_buffer& out() noexcept { return out_; }
+
+ private:
+  byte_buffer& out_;
+};
+
+/// Reads objects from memory that is not trusted. What is wrong with it is a `decode_error`, and no memory is taken
+/// for what is not there. Both `in` and the memory must outlive the archive.
+class binary_input_archive : public cereal::InputArchive<binary_input_archive, cereal::AllowEmptyClassElision> {
+ public:
+  explicit binary_input_archive(reader& in, const limits& bounds = {})
+      : InputArchive(this), in_(in), pointers_(in), limits_(bounds) {}
+
+  [[nodiscard]] reader& in() noexcept { return in_; }
+  [[nodiscard]] pointer_guard& pointers() noexcept { return pointers_; }
+
+  /// Reads a number of elements of any type. It may exceed the bytes that remain only by what `limits` allows for
+  /// elements without bytes.
+  [[nodiscard]] std::uint64_t read_count() {
+    const auto count = in_.read<std::uint64_t>();
+    if (count > in_.remaining() && count - in_.remaining() > without_bytes_left()) fail_count(count);
+    return count;
+  }
+
+  /// Loads the parts of one element of a container.
+  template <class... Parts>
+  void load_element(Parts&... parts) {
+    const std::size_t before = in_.remaining();
+    (*this)(parts...);
+    if (in_.remaining() == before) count_without_bytes();
+  }
+
+  /// Called around each object of a class.
+  void begin_object() {
+    if (++depth_ > limits_.max_depth) fail_depth();
+  }
+  void end_object() noexcept { --depth_; }
+
+  // cereal calls these two by these names, and casts what it gets to the type of the pointer without a check.
+  template <class T>
+  void registerSharedPointer(std::uint32_t number, const std::shared_ptr<T>& object) {
+    constexpr bool constructed = !cereal::traits::has_load_and_construct<T, binary_input_archive>::value;
+    pointers_.add(number & ~cereal::detail::msb_32bit, object, typeid(T), constructed);
+  }
+  [[nodiscard]] std::shared_ptr<void> getSharedPointer(std::uint32_t number) const { return pointers_.find(number); }
+
+ private:
+  [[nodiscard]] std::uint64_t without_bytes_left() const noexcept {
+    return limits_.max_elements_without_bytes - without_bytes_;
+  }
+  void count_without_bytes() {
+    if (without_bytes_left() == 0) fail_without_bytes();
+    ++without_bytes_;
+  }
+  [[noreturn]] void fail_count(std::uint64_t count) const;
+  [[noreturn]] void fail_without_bytes() const;
+  [[noreturn]] void fail_depth() const;
+
+  reader& in_;
+  pointer_guard pointers_;
+  limits limits_;
+  std::uint64_t without_bytes_ = 0;
+  std::uint32_t depth_ = 0;
+};
+
+}  // namespace weft::serializers
+
+CEREAL_REGISTER_ARCHIVE(weft::serializers::binary_output_archive)
+CEREAL_REGISTER_ARCHIVE(weft::serializers::binary_input_archive)
+CEREAL_SETUP_ARCHIVE_TRAITS(weft::serializers::binary_input_archive, weft::serializers::binary_output_archive)

@@ -12,6 +12,10 @@ using protocol::action_type;
 using protocol::message_type;
 using protocol::operation_id;
 
+// Frames that are kept for the next message: enough for many small ones, and no hoard of large ones.
+constexpr std::size_t largest_kept_frame = std::size_t{1} << 20;
+constexpr std::size_t most_kept_frames = 64;
+
 std::uint32_t slot_of(operation_id id) { return protocol::endpoint::slot_of(id); }
 
 }  // namespace
@@ -174,6 +178,7 @@ void engine_core::on_link_closed(message_link& link, boost::system::error_code c
 
 void engine_core::peer_gone(int peer, errc why) {
   if (links_.at(peer).state == link_state::gone) return;
+  end_attempt(peer);
   links_.drop(peer);
   if (why == errc::peer_lost && noticed_gone_[static_cast<std::size_t>(peer)] == errc::peer_left) why = errc::peer_left;
   if (why == errc::peer_lost && life_ == life::joined)
@@ -219,12 +224,13 @@ void engine_core::perform(action& next) {
       std::vector<std::byte>& kept = kept_[next.message];
       memory_cursor from(record.pieces);
       kept.resize(record.total_bytes());
-      return from.read(kept.data(), kept.size());
+      from.read(kept.data(), kept.size());
+      return;
     }
     case action_type::copy_local: {
       operation_record& target = records_[slot_of(next.other)];
       target.expect(next.bytes);
-      return copy(record.pieces, target.pieces, next.bytes);
+      return copy_message(record.pieces, target.pieces, next.bytes);
     }
     case action_type::expect_stream: return record.expect(next.bytes);
     case action_type::start_stream:
@@ -234,9 +240,7 @@ void engine_core::perform(action& next) {
       if (transfers_.revoke(next.operation)) return endpoint_->revoked(next.operation, next.code, actions_);
       return endpoint_->revoke_refused(next.operation);
     case action_type::report_match:
-      if (report_link_) append_match(*report_link_, next.match);
-      report_dirty_ = true;
-      return;
+      return report(next.match);
     case action_type::complete: return complete(next);
     case action_type::report_late: return ready_.push(late_failure{next.code, std::move(next.details)});
   }
@@ -250,6 +254,19 @@ void engine_core::transmit(const action& next) {
                                      has_payload ? memory_cursor(record.pieces) : memory_cursor{},
                                      has_payload ? next.body.announce.bytes : 0);
   if (must_dial) dial(next.peer);
+}
+
+void engine_core::report(const protocol::match& found) {
+  report_link_->append(static_cast<std::uint8_t>(log_message::match),
+                       match_body{.through_pair = found.route == route::pair,
+                                  .reserved = {},
+                                  .source = found.source,
+                                  .destination = found.destination,
+                                  .reserved_too = 0,
+                                  .send = found.send,
+                                  .receive = found.receive,
+                                  .bytes = found.bytes});
+  report_dirty_ = true;
 }
 
 void engine_core::count(const action& ended) {
@@ -275,6 +292,35 @@ void engine_core::complete(action& next) {
     ready_.push(finished_operation{record.waiter, next.code, std::move(result)});
   }
   record.clear();
+}
+
+// ---- counters, and frames to use again
+
+communicator_stats engine_core::stats() {
+  const std::lock_guard lock(mutex_);
+  communicator_stats now = stats_;
+  now.open_links = links_.open_count();
+  now.unmatched = endpoint_ ? endpoint_->unmatched_messages() : 0;
+  return now;
+}
+
+serializers::byte_buffer engine_core::take_frame() {
+  const std::lock_guard lock(mutex_);
+  if (frames_.empty()) return {};
+  serializers::byte_buffer frame = std::move(frames_.back());
+  frames_.pop_back();
+  return frame;
+}
+
+void engine_core::return_frame(serializers::byte_buffer frame) noexcept {
+  const std::lock_guard lock(mutex_);
+  keep_frame(std::move(frame));
+}
+
+void engine_core::keep_frame(serializers::byte_buffer frame) noexcept {
+  if (frame.capacity() == 0 || frame.capacity() > largest_kept_frame || frames_.size() >= most_kept_frames) return;
+  frame.clear();
+  frames_.push_back(std::move(frame));
 }
 
 }  // namespace weft::detail

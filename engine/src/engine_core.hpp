@@ -17,9 +17,12 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -60,6 +63,15 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void return_frame(serializers::byte_buffer frame) noexcept;
 
  private:
+  /// A link that this end is dialling. Its strand is what a timer and a cancellation need that several threads may use.
+  struct dial_attempt {
+    explicit dial_attempt(const boost::asio::any_io_executor& executor)
+        : strand(boost::asio::make_strand(executor)), patience(strand) {}
+    boost::asio::strand<boost::asio::any_io_executor> strand;
+    boost::asio::cancellation_signal cancel;
+    boost::asio::steady_timer patience;
+  };
+
   enum class life : std::uint8_t { created, joined, closing, ended };
 
   // link_owner
@@ -82,6 +94,8 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void install_link(int rank, stream_socket socket);
   void dial(int rank);
   boost::asio::awaitable<void> dial_peer(int rank);
+  void await_other_attempt(int rank);
+  void end_attempt(int rank);
   template <class Condition>
   boost::asio::awaitable<void> until(Condition condition);
   void say_goodbye();
@@ -104,6 +118,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void perform(protocol::action& next);
   void transmit(const protocol::action& next);
   void complete(protocol::action& next);
+  void report(const protocol::match& found);
   void count(const protocol::action& ended);
   void keep_frame(serializers::byte_buffer frame) noexcept;
   void peer_gone(int peer, errc why);
@@ -130,6 +145,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   std::vector<std::uint64_t> incarnations_;
   std::uint64_t incarnation_;
   peer_links links_;
+  std::map<int, std::shared_ptr<dial_attempt>> attempts_;
   std::vector<std::optional<errc>> noticed_gone_;  ///< by the sequencer's word, where the link says it otherwise
   std::shared_ptr<message_link> report_link_;      ///< to the sequencer
   bool report_dirty_ = false;

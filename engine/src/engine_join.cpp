@@ -5,12 +5,11 @@
 #include "link/rehome.hpp"
 #include "rank_card.hpp"
 
-#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <sodium/randombytes.h>
@@ -27,10 +26,6 @@ namespace asio = boost::asio;
 constexpr std::chrono::seconds dial_timeout{30};
 // How long close waits for other ranks to take what was written to them and to answer the goodbye.
 constexpr std::chrono::seconds goodbye_timeout{5};
-
-// Room for a frame that is worth keeping.
-constexpr std::size_t largest_kept_frame = std::size_t{4} << 20;
-constexpr std::size_t most_kept_frames = 64;
 
 std::uint64_t random_number() {
   std::uint64_t number = 0;
@@ -186,43 +181,66 @@ void engine_core::accept_link(const hello& from, stream_socket socket) {
 void engine_core::install_link(int peer, stream_socket socket) {
   const link_state state = links_.at(peer).state;
   if (state == link_state::open || state == link_state::gone) return;
+  end_attempt(peer);
   auto link = std::make_shared<message_link>(rehome(std::move(socket), executor_), peer, *this, shared_from_this());
   links_.open(peer, link);
   link->start();
 }
 
 void engine_core::dial(int peer) {
-  asio::co_spawn(asio::make_strand(executor_), [self = shared_from_this(), peer] { return self->dial_peer(peer); },
-                 asio::detached);
+  auto attempt = std::make_shared<dial_attempt>(executor_);
+  attempts_.insert_or_assign(peer, attempt);
+  // The handler keeps the signal for as long as the coroutine has its slot.
+  auto ended = [attempt](const std::exception_ptr&) {};
+  asio::co_spawn(attempt->strand, [self = shared_from_this(), peer] { return self->dial_peer(peer); },
+                 asio::bind_cancellation_slot(attempt->cancel.slot(), std::move(ended)));
 }
 
 asio::awaitable<void> engine_core::dial_peer(int peer) {
   const auto self = shared_from_this();
   const hello mine = hello_to(peer, purpose::peer);
-  bool busy = false;
   try {
-    stream_socket socket =
-        co_await listening_->dial(link_cards_[static_cast<std::size_t>(peer)], mine, dial_timeout);
+    stream_socket socket = co_await listening_->dial(link_cards_[static_cast<std::size_t>(peer)], mine, dial_timeout);
     begin_turn();
     install_link(peer, std::move(socket));
     end_turn();
-    co_return;
   } catch (const refused_as_busy&) {
-    busy = true;
-  } catch (const boost::system::system_error& problem) {
+    await_other_attempt(peer);
+  } catch (const std::exception& problem) {
     begin_turn();
-    log(log_level::warning, "no link to rank " + std::to_string(peer) + ": " + problem.what());
+    if (links_.at(peer).state == link_state::connecting) {
+      log(log_level::warning, "no link to rank " + std::to_string(peer) + ": " + problem.what());
+      peer_gone(peer, errc::peer_lost);
+    }
     end_turn();
   }
-  if (busy) {
-    // The other end dials too, and its attempt stands. It has the same time to succeed.
-    asio::steady_timer timer(co_await asio::this_coro::executor, dial_timeout);
-    co_await timer.async_wait(asio::use_awaitable);
-  }
-  begin_turn();
+}
+
+// The other end dials too, and its attempt stands. It has the same time to succeed.
+void engine_core::await_other_attempt(int peer) {
+  const std::lock_guard lock(mutex_);
   const link_state state = links_.at(peer).state;
-  if (state == link_state::connecting || (busy && state == link_state::incoming)) peer_gone(peer, errc::peer_lost);
-  end_turn();
+  const auto attempt = attempts_.find(peer);
+  if (attempt == attempts_.end() || (state != link_state::connecting && state != link_state::incoming)) return;
+  attempt->second->patience.expires_after(dial_timeout);
+  attempt->second->patience.async_wait([weak = weak_from_this(), peer](const boost::system::error_code& code) {
+    const auto self = weak.lock();
+    if (code || !self) return;
+    self->begin_turn();
+    if (self->links_.at(peer).state != link_state::open) self->peer_gone(peer, errc::peer_lost);
+    self->end_turn();
+  });
+}
+
+// The link stands, or is not wanted any more.
+void engine_core::end_attempt(int peer) {
+  const auto found = attempts_.find(peer);
+  if (found == attempts_.end()) return;
+  asio::post(found->second->strand, [attempt = found->second] {
+    attempt->patience.cancel();
+    attempt->cancel.emit(asio::cancellation_type::terminal);
+  });
+  attempts_.erase(found);
 }
 
 // ---- close
@@ -290,7 +308,10 @@ void engine_core::stop() {
     if (life_ == life::ended) return;
     life_ = life::ended;
     goodbye_timer_.cancel();
-    for (int peer = 0; peer < world_size(); ++peer) links_.drop(peer);
+    for (int peer = 0; peer < world_size(); ++peer) {
+      end_attempt(peer);
+      links_.drop(peer);
+    }
     if (report_link_) report_link_->close();
     if (listening_) listening_->close();
   }

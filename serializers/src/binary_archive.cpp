@@ -5,6 +5,13 @@
 
 namespace weft::serializers {
 
+binary_output_archive::binary_output_archive(byte_buffer& out) : OutputArchive(this), out_(out) {}
+binary_output_archive::~binary_output_archive() = default;
+
+binary_input_archive::binary_input_archive(reader& in, const limits& bounds)
+    : InputArchive(this), in_(in), pointers_(in), limits_(bounds) {}
+binary_input_archive::~binary_input_archive() = default;
+
 void binary_input_archive::fail_count(std::uint64_t count) const {
   in_.fail("a count of " + std::to_string(count) + " elements",
            "at most one for each of the " + std::to_string(in_.remaining()) + " bytes that remain, and " +

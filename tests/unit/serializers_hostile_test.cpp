@@ -16,15 +16,16 @@ namespace {
 std::atomic<std::size_t> largest_allocation = 0;
 }  // namespace
 
-void* operator new(std::size_t size) {
+// Not inlined: g++ 12 would see malloc meet delete, and warn.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   largest_allocation = std::max(largest_allocation.load(), size);
   if (void* const memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
-void operator delete(void* memory, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
 
@@ -69,21 +70,38 @@ struct derived : base {
   }
 };
 
-struct everything {
+// The frames that are damaged below hold one of these.
+struct values {
   bool flag = true;
-  std::uint16_t number = 7;
   std::string text = "thread";
   std::vector<float> numbers{1, 2, 3};
-  std::vector<leaf> leaves{{1, "a"}, {2, "b"}};
   std::vector<bool> bits{true, false};
   std::array<bool, 2> flags{true, false};
+  std::optional<leaf> optional = leaf{5, "o"};
+  std::variant<int, std::string, leaf> variant = leaf{6, "v"};
+  std::bitset<12> bitset{5};
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(flag, text, numbers, bits, flags, optional, variant, bitset);
+  }
+};
+
+struct containers {
+  std::vector<leaf> leaves{{1, "a"}, {2, "b"}};
   std::map<std::string, int> map{{"k", 1}};
   std::unordered_map<int, leaf> table{{3, {3, "c"}}};
   std::set<int> set{1, 2};
   std::list<std::string> list{"x"};
   std::deque<int> deque{4};
-  std::optional<leaf> optional = leaf{5, "o"};
-  std::variant<int, std::string, leaf> variant = leaf{6, "v"};
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(leaves, map, table, set, list, deque);
+  }
+};
+
+struct pointers {
   std::unique_ptr<leaf> unique = std::make_unique<leaf>(leaf{8, "u"});
   std::shared_ptr<leaf> shared = std::make_shared<leaf>(leaf{9, "s"});
   std::shared_ptr<leaf> again = shared;
@@ -91,12 +109,10 @@ struct everything {
   std::weak_ptr<leaf> weak = shared;
   std::unique_ptr<base> polymorphic = std::make_unique<derived>();
   std::shared_ptr<base> shared_base = std::make_shared<base>();
-  std::bitset<12> bitset{5};
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(flag, number, text, numbers, leaves, bits, flags, map, table, set, list, deque, optional, variant);
-    archive(unique, shared, again, other, weak, polymorphic, shared_base, bitset);
+    archive(unique, shared, again, other, weak, polymorphic, shared_base);
   }
 };
 
@@ -174,21 +190,22 @@ TEST_CASE("elements without bytes are bounded by a limit over the whole frame") 
   const byte_buffer ten = frame_of(std::vector<empty>(10));
   CHECK(std::get<0>(decode<std::vector<empty>>(ten.bytes(), bounds)).size() == 10);
   const byte_buffer eleven = frame_of(std::vector<empty>(11));
-  CHECK_THROWS_AS(decode<std::vector<empty>>(eleven.bytes(), bounds), decode_error);
-  const byte_buffer spread = frame_of(std::vector<std::vector<empty>>(4, std::vector<empty>(3)));
-  CHECK_THROWS_WITH_AS(decode<std::vector<std::vector<empty>>>(spread.bytes(), bounds),
-                       doctest::Contains("raise limits::max_elements_without_bytes"), decode_error);
+  CHECK_THROWS_AS((void)decode<std::vector<empty>>(eleven.bytes(), bounds), decode_error);
+  using spread = std::pair<std::vector<std::vector<empty>>, std::array<char, 100>>;
+  const byte_buffer twelve = frame_of(spread{std::vector(4, std::vector<empty>(3)), {}});
+  CHECK_THROWS_WITH_AS((void)decode<spread>(twelve.bytes(), bounds),
+                       doctest::Contains("found more than 10 elements that take no bytes"), decode_error);
 }
 
 TEST_CASE("a bool is 0 or 1, alone, in arrays and in vectors") {
   const byte_buffer frame = frame_of(std::uint8_t{7});
-  CHECK_THROWS_WITH_AS(decode<bool>(frame.bytes()),
+  CHECK_THROWS_WITH_AS((void)decode<bool>(frame.bytes()),
                        "frame does not decode: at byte 16: found a bool of value 7; expected 0 or 1", decode_error);
   const byte_buffer array = frame_of(std::array<std::uint8_t, 3>{1, 0, 7});
-  CHECK_THROWS_WITH_AS((decode<std::array<bool, 3>>(array.bytes())), doctest::Contains("at byte 18: found a bool"),
-                       decode_error);
+  CHECK_THROWS_WITH_AS(((void)decode<std::array<bool, 3>>(array.bytes())),
+                       doctest::Contains("at byte 18: found a bool"), decode_error);
   const byte_buffer vector = frame_of(std::vector<std::uint8_t>{1, 7});
-  CHECK_THROWS_AS(decode<std::vector<bool>>(vector.bytes()), decode_error);
+  CHECK_THROWS_AS((void)decode<std::vector<bool>>(vector.bytes()), decode_error);
 }
 
 TEST_CASE("the index of a variant must name an alternative") {
@@ -207,9 +224,10 @@ TEST_CASE("what an object throws while it is loaded becomes a decode_error that 
       throw std::length_error("too long");
     }
   };
-  CHECK_THROWS_WITH_AS(decode<refusing>(frame_of(1).bytes()), doctest::Contains("(std::bad_alloc)"), decode_error);
-  CHECK_THROWS_WITH_AS(decode<refusing>(frame_of(2).bytes()), doctest::Contains("(too long); expected objects of type"),
+  CHECK_THROWS_WITH_AS((void)decode<refusing>(frame_of(1).bytes()), doctest::Contains("(std::bad_alloc)"),
                        decode_error);
+  CHECK_THROWS_WITH_AS((void)decode<refusing>(frame_of(2).bytes()),
+                       doctest::Contains("(too long); expected objects of type"), decode_error);
 }
 
 TEST_CASE("the header is checked field by field") {
@@ -219,48 +237,50 @@ TEST_CASE("the header is checked field by field") {
     return frame;
   };
   const auto fails_with = [](const byte_buffer& frame, const char* text) {
-    CHECK_THROWS_WITH_AS(decode<int>(frame.bytes()), doctest::Contains(text), decode_error);
+    CHECK_THROWS_WITH_AS((void)decode<int>(frame.bytes()), doctest::Contains(text), decode_error);
   };
-  fails_with(changed(0, 'X'), "at byte 0: found a frame mark of");
+  fails_with(changed(0, 'X'), "at byte 0: found the mark ");
   fails_with(changed(2, 9), "at byte 2: found frame version 9; expected 1");
   fails_with(changed(3, 2), "at byte 3: found serializer 2; expected 1");
-  fails_with(changed(4, 3), "at byte 4: found a number of objects of 3; expected 1");
-  fails_with(changed(8, 5), "at byte 8: found a body length of 5; expected 4");
-  CHECK_THROWS_AS((decode<int, int>(frame_of(5).bytes())), decode_error);
-  CHECK_THROWS_AS(decode<>(frame_of(5).bytes()), decode_error);
+  fails_with(changed(4, 3), "at byte 4: found the number of objects 3; expected 1");
+  fails_with(changed(8, 5), "at byte 8: found the length of the body 5; expected 4");
+  CHECK_THROWS_AS(((void)decode<int, int>(frame_of(5).bytes())), decode_error);
+  CHECK_THROWS_AS((void)decode<>(frame_of(5).bytes()), decode_error);
 }
 
 TEST_CASE("bytes after the last object are refused, within the body and behind it") {
-  CHECK_THROWS_WITH_AS(decode<int>(frame_of(std::pair(5, char{0})).bytes()),
+  CHECK_THROWS_WITH_AS((void)decode<int>(frame_of(std::pair(5, char{0})).bytes()),
                        doctest::Contains("at byte 20: found 1 byte after the last object"), decode_error);
   byte_buffer longer = frame_of(5);
   longer.append(char{0});
-  CHECK_THROWS_AS(decode<int>(longer.bytes()), decode_error);
+  CHECK_THROWS_AS((void)decode<int>(longer.bytes()), decode_error);
 }
 
-TEST_CASE("a frame cut short at any length is refused, with and without a fitting header") {
-  const byte_buffer frame = frame_of(everything());
-  REQUIRE(decodes<everything>(frame.bytes()));
+TEST_CASE_TEMPLATE("a frame cut short at any length is refused, with and without a fitting header", T, values,
+                   containers, pointers) {
+  const byte_buffer frame = frame_of(T());
+  REQUIRE(decodes<T>(frame.bytes()));
   for (std::size_t size = 0; size != frame.size(); ++size) {
     byte_buffer cut;
     cut.append(frame.data(), size);
-    CHECK_FALSE(decodes<everything>(cut.bytes()));
-    if (size < frame_header_bytes) continue;
-    const std::uint64_t body = size - frame_header_bytes;
+    CHECK_FALSE(decodes<T>(cut.bytes()));
+    if (size < sizeof(frame_header)) continue;
+    const std::uint64_t body = size - sizeof(frame_header);
     std::memcpy(cut.data() + 8, &body, sizeof body);
-    CHECK_FALSE(decodes<everything>(cut.bytes()));
+    CHECK_FALSE(decodes<T>(cut.bytes()));
   }
 }
 
-TEST_CASE("a frame with any one byte changed gives a value or a decode_error, and allocates little") {
-  byte_buffer frame = frame_of(everything());
+TEST_CASE_TEMPLATE("a frame with any one byte changed gives a value or a decode_error, and allocates little", T, values,
+                   containers, pointers) {
+  byte_buffer frame = frame_of(T());
   largest_allocation = 0;
   std::size_t values = 0;
   for (std::size_t at = 0; at != frame.size(); ++at) {
     const std::byte original = frame.data()[at];
     for (int change = 1; change != 256; ++change) {
       frame.data()[at] = original ^ static_cast<std::byte>(change);
-      values += decodes<everything>(frame.bytes()) ? 1 : 0;
+      values += decodes<T>(frame.bytes()) ? 1 : 0;
     }
     frame.data()[at] = original;
   }
@@ -268,22 +288,24 @@ TEST_CASE("a frame with any one byte changed gives a value or a decode_error, an
   CHECK(largest_allocation < 20'000);
 }
 
-TEST_CASE("a frame with several random bytes changed gives a value or a decode_error") {
+TEST_CASE_TEMPLATE("a frame with several random bytes changed gives a value or a decode_error", T, values, containers,
+                   pointers) {
   const auto seed = std::random_device{}();
   INFO("seed ", seed);
   std::mt19937 random(seed);
-  const byte_buffer frame = frame_of(everything());
+  const byte_buffer frame = frame_of(T());
   largest_allocation = 0;
   for (int round = 0; round != 20'000; ++round) {
     byte_buffer changed;
     changed.append(frame.data(), frame.size());
     for (int i = 0; i != 4; ++i) changed.data()[random() % frame.size()] = static_cast<std::byte>(random());
-    (void)decodes<everything>(changed.bytes());
+    (void)decodes<T>(changed.bytes());
   }
   CHECK(largest_allocation < 20'000);
 }
 
-TEST_CASE("random bytes under a valid header give a value or a decode_error") {
+TEST_CASE_TEMPLATE("random bytes under a valid header give a value or a decode_error", T, values, containers,
+                   pointers) {
   const auto seed = std::random_device{}();
   INFO("seed ", seed);
   std::mt19937 random(seed);
@@ -291,7 +313,7 @@ TEST_CASE("random bytes under a valid header give a value or a decode_error") {
     std::array<std::uint8_t, 200> body{};
     // Small numbers pass more checks than large ones.
     for (auto& byte : body) byte = static_cast<std::uint8_t>(random() % 3 == 0 ? random() : random() % 3);
-    (void)decodes<everything>(frame_of(body).bytes());
+    (void)decodes<T>(frame_of(body).bytes());
   }
-  CHECK_FALSE(decodes<everything>({}));
+  CHECK_FALSE(decodes<T>({}));
 }

@@ -131,7 +131,7 @@ TEST_CASE("a cycle of shared_ptr is refused instead of leaked") {
   byte_buffer frame;
   encode(frame, first);
   first->next.reset();
-  CHECK_THROWS_WITH_AS(decode<std::shared_ptr<ring>>(frame.bytes()),
+  CHECK_THROWS_WITH_AS((void)decode<std::shared_ptr<ring>>(frame.bytes()),
                        doctest::Contains("within object 1 to itself, which would never be freed"), decode_error);
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("a shared_ptr to an object of another type is refused") {
   byte_buffer frame;
   encode(frame, std::tuple{new_object | 1, 5}, std::uint32_t{1});
   CHECK(*std::get<1>(decode<std::shared_ptr<int>, std::shared_ptr<int>>(frame.bytes())) == 5);
-  CHECK_THROWS_WITH_AS((decode<std::shared_ptr<int>, std::shared_ptr<other>>(frame.bytes())),
+  CHECK_THROWS_WITH_AS(((void)decode<std::shared_ptr<int>, std::shared_ptr<other>>(frame.bytes())),
                        doctest::Contains("at byte 28: found a shared_ptr to object 1, which is of type int"),
                        decode_error);
 }
@@ -147,7 +147,7 @@ TEST_CASE("a shared_ptr to an object of another type is refused") {
 TEST_CASE("a shared_ptr to an object that the frame does not hold is refused") {
   byte_buffer frame;
   encode(frame, std::uint32_t{7});
-  CHECK_THROWS_WITH_AS(decode<std::shared_ptr<int>>(frame.bytes()),
+  CHECK_THROWS_WITH_AS((void)decode<std::shared_ptr<int>>(frame.bytes()),
                        doctest::Contains("a shared_ptr to object 7; expected one of the 0 shared objects"),
                        decode_error);
 }
@@ -155,7 +155,7 @@ TEST_CASE("a shared_ptr to an object that the frame does not hold is refused") {
 TEST_CASE("a shared object whose number is out of turn is refused") {
   byte_buffer frame;
   encode(frame, std::tuple{new_object | 2, 5});
-  CHECK_THROWS_WITH_AS(decode<std::shared_ptr<int>>(frame.bytes()), doctest::Contains("expected number 1"),
+  CHECK_THROWS_WITH_AS((void)decode<std::shared_ptr<int>>(frame.bytes()), doctest::Contains("expected number 1"),
                        decode_error);
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("nesting is bounded by max_depth, one level for each node of a list") 
   bounds.max_depth = 100;
   CHECK(std::get<0>(decode<std::unique_ptr<node>>(frame.bytes(), bounds))->value == 99);
   bounds.max_depth = 99;
-  CHECK_THROWS_WITH_AS(decode<std::unique_ptr<node>>(frame.bytes(), bounds),
+  CHECK_THROWS_WITH_AS((void)decode<std::unique_ptr<node>>(frame.bytes(), bounds),
                        doctest::Contains("100 deep; expected at most 99; raise limits::max_depth"), decode_error);
 }
 
@@ -175,6 +175,6 @@ TEST_CASE("the default depth stops a list of ten thousand nodes long before the 
   nodes.fill(1);
   byte_buffer frame;
   encode(frame, nodes);
-  CHECK_THROWS_WITH_AS(decode<std::unique_ptr<node>>(frame.bytes()), doctest::Contains("raise limits::max_depth"),
+  CHECK_THROWS_WITH_AS((void)decode<std::unique_ptr<node>>(frame.bytes()), doctest::Contains("raise limits::max_depth"),
                        decode_error);
 }

@@ -196,7 +196,7 @@ TEST_CASE("a versioned class is given the version of the sender") {
 TEST_CASE("empty classes take no bytes, in containers too") {
   byte_buffer frame;
   encode(frame, empty{});
-  CHECK(frame.size() == frame_header_bytes);
+  CHECK(frame.size() == sizeof(frame_header));
   CHECK(survives(std::vector<empty>(1'000)));
   CHECK(survives(std::list<std::tuple<>>(3)));
 }
@@ -217,13 +217,13 @@ TEST_CASE("a codec takes the place of cereal, at the top and inside of container
   CHECK(survives(std::map<std::string, price>{{"apple", {50}}}));
   byte_buffer frame;
   encode(frame, price{1});
-  CHECK(frame.size() == frame_header_bytes + 8);
+  CHECK(frame.size() == sizeof(frame_header) + 8);
 }
 
 TEST_CASE("a frame holds any number of objects, none included") {
   byte_buffer frame;
   encode(frame);
-  CHECK(frame.size() == frame_header_bytes);
+  CHECK(frame.size() == sizeof(frame_header));
   CHECK(decode<>(frame.bytes()) == std::tuple<>{});
 
   frame.clear();

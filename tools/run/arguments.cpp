@@ -3,13 +3,17 @@
 
 #include <charconv>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 namespace weft::run {
 namespace {
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+std::string quoted(std::string_view text) {
+  return std::string("'").append(text).append("'");
+}
 
 /// The whole text as a number: no sign, no blanks, no rest.
 template <class Number>
@@ -28,12 +32,12 @@ class parser {
   explicit parser(const std::vector<std::string_view>& arguments) : arguments_(arguments) {}
 
   parsed_arguments parse() {
-    while (at_ < arguments_.size() && !failure_ && read_option()) {
-    }
+    while (at_ < arguments_.size() && !failure_ && read_option()) {}
     if (failure_) return usage_error{*failure_};
     if (help_) return help_request{};
     if (version_) return version_request{};
-    if (options_.ranks == 0) return usage_error{"the number of ranks is missing: give -n N, as in weft-run -n 4 PROGRAM"};
+    if (options_.ranks == 0)
+      return usage_error{"the number of ranks is missing: give -n N, as in weft-run -n 4 PROGRAM"};
     options_.command.assign(arguments_.begin() + static_cast<std::ptrdiff_t>(at_), arguments_.end());
     if (options_.command.empty()) return usage_error{"the program to run is missing: give it after the options"};
     if (options_.command.front().empty()) return usage_error{"the program to run is an empty word"};
@@ -131,7 +135,9 @@ class parser {
 
 }  // namespace
 
-parsed_arguments parse_arguments(const std::vector<std::string_view>& arguments) { return parser(arguments).parse(); }
+parsed_arguments parse_arguments(const std::vector<std::string_view>& arguments) {
+  return parser(arguments).parse();
+}
 
 std::string help_text() {
   return R"(usage: weft-run -n N [options] [--] PROGRAM [ARGUMENTS...]

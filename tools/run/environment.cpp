@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <stdexcept>
-#include <utility>
 
 namespace weft::run {
 namespace {
@@ -23,15 +23,19 @@ std::string random_hex(std::size_t bytes) {
   return text;
 }
 
-std::string_view name_of(std::string_view variable) { return variable.substr(0, variable.find('=')); }
+std::string_view name_of(std::string_view variable) {
+  return variable.substr(0, variable.find('='));
+}
 
 }  // namespace
 
 std::vector<std::string> rank_environment(const std::vector<std::string>& inherited, const job_settings& job,
                                           int rank) {
   std::vector<std::string> own{
-      "RANK=" + std::to_string(rank),        "WORLD_SIZE=" + std::to_string(job.world_size),
-      "WEFT_LOCAL_RANK=" + std::to_string(rank), "WEFT_RENDEZVOUS=" + job.rendezvous,
+      "RANK=" + std::to_string(rank),
+      "WORLD_SIZE=" + std::to_string(job.world_size),
+      "WEFT_LOCAL_RANK=" + std::to_string(rank),
+      "WEFT_RENDEZVOUS=" + job.rendezvous,
       "WEFT_JOB_KEY=" + job.job_key,
   };
   if (job.tcp) own.emplace_back("WEFT_TRANSPORT=tcp");
@@ -43,8 +47,12 @@ std::vector<std::string> rank_environment(const std::vector<std::string>& inheri
   return all;
 }
 
-std::string fresh_rendezvous() { return "unix:weft-" + std::to_string(getpid()) + "-" + random_hex(8); }
+std::string fresh_rendezvous() {
+  return "unix:weft-" + std::to_string(getpid()) + "-" + random_hex(8);
+}
 
-std::string fresh_job_key() { return random_hex(32); }
+std::string fresh_job_key() {
+  return random_hex(32);
+}
 
 }  // namespace weft::run

@@ -33,6 +33,8 @@ std::string line_prefixer::finish() {
   return lines;
 }
 
-void line_prefixer::end_line(std::string& lines) { lines.append(prefix_).append(std::exchange(partial_, {})) += '\n'; }
+void line_prefixer::end_line(std::string& lines) {
+  lines.append(prefix_).append(std::exchange(partial_, {})) += '\n';
+}
 
 }  // namespace weft::run

@@ -23,7 +23,8 @@ void launch_thread::start(stream_socket log, std::vector<std::string> device_car
                           std::uint64_t incarnation) {
   self_ = self;
   device_.set_peers(std::move(device_cards), self, incarnation);
-  log_ = std::make_shared<message_link>(rehome(std::move(log), context_.get_executor()), 0, *this, nullptr);
+  log_ = std::make_shared<message_link>(rehome(std::move(log), context_.get_executor()), 0, static_cast<link_owner&>(*this),
+                                        nullptr);
   log_->start();
   thread_ = std::thread([this] { context_.run(); });
 }
@@ -74,7 +75,7 @@ bool launch_thread::on_message(message_link&, std::uint8_t type, std::span<const
     const auto gone = protocol::parse<rank_gone_body>(body);
     if (!gone) return false;
     rank_gone(gone->rank, gone->left == 1);
-  } else if (what == log_message::unique_id) {
+  } else if (what == log_message::identity) {
     const auto shown = protocol::parse<unique_id_body>(body);
     if (!shown) return false;
     unique_ids_[shown->communicator] = shown->id;
@@ -128,7 +129,7 @@ bool launch_thread::create(const launch_entry& entry) {
   if (id == unique_ids_.end()) {
     if (!root) return false;  // it is on its way
     id = unique_ids_.emplace(entry.communicator, device_.make_unique_id()).first;
-    log_->append(static_cast<std::uint8_t>(log_message::unique_id), unique_id_body{entry.communicator, 0, id->second});
+    log_->append(static_cast<std::uint8_t>(log_message::identity), unique_id_body{entry.communicator, 0, id->second});
   }
   begin_set_up();
   device_.create(entry.communicator, entry.members, id->second);

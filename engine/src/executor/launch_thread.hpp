@@ -41,8 +41,8 @@ struct launch_news {
   int rank = -1;
   errc why{};
   protocol::operation_id operation = 0;
-  boost::system::error_code code;
-  std::string text;
+  boost::system::error_code code{};
+  std::string text{};
 };
 
 class launch_events {

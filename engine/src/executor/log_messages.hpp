@@ -18,7 +18,7 @@ enum class log_message : std::uint8_t {
   match = 64,  ///< rank: these two operations belong together
   finished,    ///< rank: its part of a batch is over
   leaving,     ///< rank: closes, and needs the log no more
-  unique_id,   ///< root of a new communicator, and passed on to its members
+  identity,    ///< root of a new communicator, and passed on to its members
   create,      ///< log
   connect,     ///< log
   batch,       ///< log
@@ -93,10 +93,10 @@ struct launch_entry {
   log_message type = log_message::create;
   std::uint64_t number = 0;
   communicator_id communicator = 0;
-  std::vector<int> members;                      ///< of `create`
+  std::vector<int> members{};                    ///< of `create`
   int source = -1;                               ///< of `connect`
   int destination = -1;                          ///< of `connect`
-  std::vector<batch_operation_body> operations;  ///< of `batch`
+  std::vector<batch_operation_body> operations{};  ///< of `batch`
 };
 
 /// Nothing where the bytes are no such message.

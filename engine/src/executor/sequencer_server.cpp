@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "executor/sequencer_server.hpp"
 
+#include "protocol/messages.hpp"
+
 #include <weft/engine/error.hpp>
 
 #include <algorithm>
@@ -39,7 +41,7 @@ verdict sequencer_server::admit(const hello& from) const {
 
 void sequencer_server::accept(const hello& from, stream_socket socket) {
   rank_state& rank = ranks_[static_cast<std::size_t>(from.from)];
-  auto link = std::make_shared<message_link>(std::move(socket), from.from, *this, nullptr);
+  auto link = std::make_shared<message_link>(std::move(socket), from.from, static_cast<link_owner&>(*this), nullptr);
   auto& place = from.purpose == purpose::log ? rank.log : rank.report;
   place = link;
   if (from.purpose == purpose::log) link->adopt(std::exchange(rank.backlog, {}));
@@ -64,7 +66,7 @@ bool sequencer_server::on_message(message_link& link, std::uint8_t type, std::sp
       break;
     }
     case log_message::leaving: rank_gone(link.peer(), true); break;
-    case log_message::unique_id:
+    case log_message::identity:
       if (!on_unique_id(link.peer(), body)) return false;
       break;
     default: return false;
@@ -91,7 +93,7 @@ bool sequencer_server::on_unique_id(int from, std::span<const std::byte> body) {
   const auto members = sequencer_.members(shown->communicator);
   if (members.empty() || members.front() != from) return false;
   for (const int member : members)
-    if (member != from) send(member, log_message::unique_id, body);
+    if (member != from) send(member, log_message::identity, body);
   return true;
 }
 

@@ -102,23 +102,23 @@ class handshake {
   [[nodiscard]] bool proves(std::string_view role, std::span<const std::byte> claim) const;
   /// Checks the other side's first bytes. False: the handshake has failed.
   [[nodiscard]] bool accept_prelude(std::span<const std::byte> bytes);
-  [[nodiscard]] handshake_step fail(const boost::system::error_code& code, std::string reason,
-                                    std::size_t last_words = 0);
-  [[nodiscard]] handshake_step send(std::size_t from, handshake_status status, std::size_t bytes_wanted = 0) const;
+  [[nodiscard]] handshake_step fail(const boost::system::error_code& code, std::string reason);
 
-  void say(std::span<const std::byte> bytes);
-  template <class Number>
-  void say_number(Number value);
-  void say_prelude();
-  [[nodiscard]] std::size_t said() const noexcept { return said_; }
-  [[nodiscard]] std::span<const std::byte> transcript() const noexcept { return {transcript_.data(), said_}; }
+  // The transcript: all that either side has said, which is also where output is kept.
+  void add(std::span<const std::byte> bytes);
+  void add_number(std::uint64_t value, std::size_t bytes);
+  void add_prelude();
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::span<const std::byte> since(std::size_t start) const noexcept {
+    return std::span(transcript_).subspan(start, size_ - start);
+  }
 
  private:
   static constexpr std::size_t largest_transcript = 256;
 
   crypto_auth_hmacsha256_state keyed_;  ///< so that the key itself is not kept
-  std::array<std::byte, largest_transcript> transcript_;
-  std::size_t said_ = 0;
+  std::array<std::byte, largest_transcript> transcript_{};
+  std::size_t size_ = 0;
   std::uint16_t version_;
   boost::system::error_code code_;
   std::string reason_;

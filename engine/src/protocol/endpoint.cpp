@@ -8,7 +8,9 @@
 namespace weft::protocol {
 namespace {
 
-bool uses_log(weft::route which) noexcept { return which == weft::route::device || which == weft::route::pair; }
+bool uses_log(weft::route which) noexcept {
+  return which == weft::route::device || which == weft::route::pair;
+}
 
 /// The body of a message as an action that puts it on the link.
 template <class Body>
@@ -19,7 +21,9 @@ action transmit(int peer, const Body& body, operation_id payload_of = 0) {
   return next;
 }
 
-action about(action_type type, operation_id id) { return {.type = type, .operation = id}; }
+action about(action_type type, operation_id id) {
+  return {.type = type, .operation = id};
+}
 action about_message(action_type type, std::uint32_t message, operation_id id = 0) {
   return {.type = type, .message = message, .operation = id};
 }
@@ -33,9 +37,16 @@ bool is_refusal(std::uint32_t code) noexcept {
     case errc::kind_mismatch:
     case errc::message_too_large:
     case errc::too_many_unmatched:
-    case errc::sequencer_lost: return true;
-    default: return false;
+    case errc::sequencer_lost:
+      return true;
+    default:
+      return false;
   }
+}
+
+/// How far a message had come when it was refused so.
+phase phase_of(errc refusal) noexcept {
+  return refusal == errc::too_many_unmatched ? phase::unmatched : phase::matched;
 }
 
 }  // namespace
@@ -45,7 +56,8 @@ endpoint::endpoint(int self, const std::vector<std::size_t>& credit_of_rank, end
       limits_(limits),
       peers_(credit_of_rank.size()),
       present_peers_(static_cast<int>(credit_of_rank.size()) - 1) {
-  for (std::size_t rank = 0; rank < peers_.size(); ++rank) peers_[rank].credit = credit_of_rank[rank];
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank)
+    peers_[rank].granted = peers_[rank].credit = credit_of_rank[rank];
 }
 
 operation* endpoint::find(operation_id id, operation_kind kind, int peer) noexcept {
@@ -119,6 +131,7 @@ void endpoint::announce_to_peer(operation_id id, operation& op, announce body, a
   if (op.route == weft::route::inlined && body.bytes <= peer.credit) {
     peer.credit -= body.bytes;
     body.has_payload = 1;
+    op.carried = true;
   }
   out.push_back(transmit(op.details.peer, body, body.has_payload != 0 ? id : 0));
   if (body.has_payload != 0 && body.wants_verdict == 0) complete(id, {}, out);
@@ -130,7 +143,11 @@ void endpoint::announce_to_self(operation_id id, operation& op, announce body, a
     forget(message);
     return match(operations_.name_of(*receive), self_, body, {}, out);
   }
-  if (op.route != weft::route::inlined || body.wants_verdict != 0) return;
+  if (queue_.unexpected_count() > limits_.max_unmatched) return fail_send(id, errc::too_many_unmatched, out);
+  // What is kept of one's own messages is bounded like what is kept of others'.
+  std::size_t& credit_left = peer_at(self_).credit;
+  if (op.route != weft::route::inlined || body.wants_verdict != 0 || body.bytes > credit_left) return;
+  credit_left -= body.bytes;
   messages_[message].envelope.has_payload = 1;
   out.push_back(about_message(action_type::keep_local, message, id));
   complete(id, {}, out);
@@ -152,12 +169,12 @@ void endpoint::start_receive(operation_id id, const origin& where, const payload
   const pattern wanted{
       .source = where.rank, .any_source = where.any_rank, .tag = where.tag, .any_tag = where.every_tag};
   if (const auto found = queue_.post(slot_of(id), wanted)) {
-    const message arrived = messages_[*found];
+    const kept_message arrived = messages_[*found];
     forget(*found);
     return match(id, arrived.source, arrived.envelope, {.arriving = false, .message = *found}, out);
   }
   if (!where.any_rank && is_gone(where.rank)) return fail_receive(id, peer_at(where.rank).why, out);
-  fail_if_alone(errc::peer_lost, out);
+  fail_if_alone(out);
 }
 
 void endpoint::cancel(operation_id id, actions& out) {
@@ -246,8 +263,8 @@ void endpoint::match_through_log(operation_id receive, int source, const announc
   op.route = body.route;
   out.push_back({.type = action_type::expect_stream, .operation = receive, .bytes = body.bytes});
   out.push_back(about(action_type::publish, receive));
-  out.push_back({.type = action_type::report_match,
-                 .match = {body.route, source, self_, body.send, receive, body.bytes}});
+  out.push_back(
+      {.type = action_type::report_match, .match = {body.route, source, self_, body.send, receive, body.bytes}});
   if (source == self_) become_matched(*operations_.find(body.send));
 }
 
@@ -260,6 +277,7 @@ void endpoint::fail_match(operation_id receive, int source, const announce& body
   }
   operation& op = *operations_.find(receive);
   op.details.there = body.shape();
+  if (code == errc::message_too_large) op.details.here.bytes = limits_.max_object_bytes;  // what would have been taken
   refuse(source, body, code, op.details.here, out);
   complete(receive, code, out);
 }
@@ -286,8 +304,8 @@ bool endpoint::on_announce(int peer, const announce& body, actions& out) {
   if (!is_valid(body)) return false;
   peer_state& from = peer_at(peer);
   if (body.has_payload != 0) {
+    if (body.bytes > limits_.inline_credit - from.held) return false;
     from.held += body.bytes;
-    if (from.held > limits_.inline_credit) return false;
   }
   if (closed_) {
     if (body.has_payload != 0) out.push_back(about(action_type::drop_payload, 0));
@@ -317,7 +335,7 @@ bool endpoint::on_clear(int peer, const clear& body, actions& out) {
   operation* op = find(body.send, operation_kind::send, peer);
   // Ended here meanwhile, by a close: the goodbye that follows tells the receiver.
   if (op == nullptr) return true;
-  if (op->state == operation_state::matched || uses_log(op->route)) return false;
+  if (op->state == operation_state::matched || uses_log(op->route) || op->carried) return false;
   become_matched(*op);
   op->details.phase = phase::transferring;
   out.push_back({.type = action_type::start_stream,
@@ -331,25 +349,25 @@ bool endpoint::on_clear(int peer, const clear& body, actions& out) {
 bool endpoint::on_accepted(int peer, const accepted& body, actions& out) {
   const operation* op = find(body.send, operation_kind::send, peer);
   if (op == nullptr) return true;
-  if (op->route != weft::route::inlined || op->state == operation_state::matched) return false;
+  if (!op->carried) return false;
   complete(body.send, {}, out);
   return true;
 }
 
 bool endpoint::on_refused(int peer, const refused& body, actions& out) {
-  if (!is_refusal(body.code)) return false;
+  if (!is_refusal(body.code) || !is_valid(body)) return false;
   const auto code = static_cast<errc>(body.code);
   const payload_shape wanted{.bytes = body.wanted_bytes, .kind = body.wanted_kind, .element = body.wanted_element};
   if (operation* op = find(body.send, operation_kind::send, peer)) {
     if (op->state == operation_state::matched) return false;
     op->details.there = wanted;
-    op->details.phase = phase::matched;
-    complete(body.send, code, out);
+    op->details.phase = phase_of(code);
+    fail_send(body.send, code, out);
     return true;
   }
   action late{.type = action_type::report_late, .peer = peer, .code = code};
   late.details.operation = operation_kind::send;
-  late.details.phase = phase::matched;
+  late.details.phase = phase_of(code);
   late.details.peer = peer;
   late.details.tag = body.tag;
   late.details.here = {.bytes = body.sent_bytes, .kind = body.sent_kind, .element = body.sent_element};
@@ -360,7 +378,7 @@ bool endpoint::on_refused(int peer, const refused& body, actions& out) {
 
 bool endpoint::on_withdraw(int peer, const withdraw& body, actions& out) {
   for (std::uint32_t i = 0; i < messages_.size(); ++i) {
-    const message& candidate = messages_[i];
+    const kept_message& candidate = messages_[i];
     if (!candidate.present || candidate.source != peer || candidate.envelope.send != body.send) continue;
     (void)queue_.withdraw_message(i);
     discard(i, out);
@@ -374,12 +392,14 @@ bool endpoint::on_withdrawn(int peer, const withdrawn& body, actions& out) {
   const operation* op = find(body.send, operation_kind::send, peer);
   if (op == nullptr) return true;
   if (op->state != operation_state::withdrawing) return false;
-  complete(body.send, errc::cancelled, out);
+  fail_send(body.send, errc::cancelled, out);
   return true;
 }
 
 bool endpoint::on_credit(int peer, const credit& body) {
-  peer_at(peer).credit += body.bytes;
+  peer_state& to = peer_at(peer);
+  if (body.bytes > to.granted - to.credit) return false;
+  to.credit += body.bytes;
   return true;
 }
 
@@ -388,6 +408,7 @@ void endpoint::on_peer_gone(int peer, errc why, actions& out) {
   if (state.gone || peer == self_) return;
   state.gone = true;
   state.why = why;
+  last_gone_ = why;
   --present_peers_;
   for (std::uint32_t i = 0; i < messages_.size(); ++i) {
     // What arrived whole can still be received; the rest cannot be asked for any more.
@@ -407,16 +428,16 @@ void endpoint::on_peer_gone(int peer, errc why, actions& out) {
       complete(id, why, out);
     // A matched receive in the log is failed by the launch thread, which knows whether it had begun.
   }
-  fail_if_alone(why, out);
+  fail_if_alone(out);
 }
 
 // ---- the payload's side
 
-std::uint64_t endpoint::stream_expected(int peer, operation_id id) const noexcept {
+std::optional<std::uint64_t> endpoint::stream_expected(int peer, operation_id id) const noexcept {
   const operation* op = operations_.find(id);
   const bool expected = op != nullptr && op->details.operation == operation_kind::receive && op->details.peer == peer &&
                         op->state == operation_state::matched && !op->published;
-  return expected ? op->remaining : 0;
+  return expected ? std::optional(op->remaining) : std::nullopt;
 }
 
 void endpoint::on_streamed(operation_id id, std::uint64_t bytes, actions& out) {
@@ -472,7 +493,7 @@ void endpoint::forget(std::uint32_t slot) {
 }
 
 void endpoint::discard(std::uint32_t slot, actions& out) {
-  const message dropped = messages_[slot];
+  const kept_message dropped = messages_[slot];
   if (dropped.envelope.has_payload != 0) {
     out.push_back(about_message(action_type::drop_kept, slot));
     give_credit(dropped.source, dropped.envelope, out);
@@ -481,8 +502,11 @@ void endpoint::discard(std::uint32_t slot, actions& out) {
 }
 
 void endpoint::give_credit(int source, const announce& body, actions& out) {
-  if (source == self_) return;
   peer_state& peer = peer_at(source);
+  if (source == self_) {
+    peer.credit += body.bytes;
+    return;
+  }
   peer.consumed += body.bytes;
   // In quarters: one message for many, while the sender is never without credit for long.
   if (peer.consumed == 0 || peer.consumed < limits_.inline_credit / 4) return;
@@ -510,11 +534,11 @@ void endpoint::fail_send(operation_id id, errc code, actions& out) {
     complete(id, code, out);
 }
 
-void endpoint::fail_if_alone(errc why, actions& out) {
+void endpoint::fail_if_alone(actions& out) {
   if (present_peers_ > 0 || peers_.size() == 1) return;
-  const auto waiting = operations_.select(
-      [](const operation& op) { return op.any_source && op.state == operation_state::unmatched; });
-  for (const operation_id id : waiting) fail_receive(id, why, out);
+  const auto waiting =
+      operations_.select([](const operation& op) { return op.any_source && op.state == operation_state::unmatched; });
+  for (const operation_id id : waiting) fail_receive(id, last_gone_, out);
 }
 
 void endpoint::become_matched(operation& op) noexcept {
@@ -527,7 +551,11 @@ void endpoint::complete(operation_id id, boost::system::error_code code, actions
   operation& op = *operations_.find(id);
   if (op.state == operation_state::matched) --in_flight_;
   if (!code) op.details.phase = phase::done;
-  out.push_back({.type = action_type::complete, .route = op.route, .operation = id, .code = code, .details = std::move(op.details)});
+  out.push_back({.type = action_type::complete,
+                 .route = op.route,
+                 .operation = id,
+                 .code = code,
+                 .details = std::move(op.details)});
   operations_.release(id);
 }
 

@@ -8,7 +8,7 @@
 #include <weft/engine/peer.hpp>
 
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <vector>
 
 namespace weft::protocol {
@@ -59,9 +59,10 @@ class endpoint {
   void on_peer_gone(int peer, errc why, actions& out);
 
   // The payload's side.
-  /// Whether `id` is a receive from `peer` whose bytes are expected on the link; how many are still to come.
-  [[nodiscard]] std::uint64_t stream_expected(int peer, operation_id id) const noexcept;
-  /// `bytes` of the payload of receive `id` have arrived.
+  /// How many bytes receive `id` still expects on the link from `peer`; nothing where it is no such receive. Nothing is
+  /// less than any number: a piece of zero bytes for an unknown receive exceeds it too.
+  [[nodiscard]] std::optional<std::uint64_t> stream_expected(int peer, operation_id id) const noexcept;
+  /// `bytes` of the payload of receive `id` have arrived, no more than were expected.
   void on_streamed(operation_id id, std::uint64_t bytes, actions& out);
   /// The link has taken all bytes of a send.
   void on_stream_sent(operation_id id, actions& out);
@@ -81,7 +82,8 @@ class endpoint {
 
  private:
   struct peer_state {
-    std::size_t credit = 0;    ///< inline payload that this peer still takes from us, bytes
+    std::size_t granted = 0;   ///< inline payload that this peer takes from us at most, bytes
+    std::size_t credit = 0;    ///< of it, still to be used
     std::size_t held = 0;      ///< inline payload taken from this peer and not given back as credit, bytes
     std::size_t consumed = 0;  ///< of it, no longer stored here
     bool gone = false;
@@ -89,7 +91,7 @@ class endpoint {
   };
 
   /// An announced message that no receive has matched.
-  struct message {
+  struct kept_message {
     int source = -1;
     bool present = false;
     announce envelope{};
@@ -121,7 +123,7 @@ class endpoint {
   void give_credit(int source, const announce& body, actions& out);
   void fail_receive(operation_id id, errc code, actions& out);
   void fail_send(operation_id id, errc code, actions& out);
-  void fail_if_alone(errc why, actions& out);
+  void fail_if_alone(actions& out);
   void become_matched(operation& op) noexcept;
   void complete(operation_id id, boost::system::error_code code, actions& out);
 
@@ -130,10 +132,11 @@ class endpoint {
   operation_table operations_;
   match_queue queue_;
   std::vector<peer_state> peers_;
-  std::vector<message> messages_;
+  std::vector<kept_message> messages_;
   std::vector<std::uint32_t> free_messages_;
   std::size_t in_flight_ = 0;
   int present_peers_ = 0;
+  errc last_gone_ = errc::peer_lost;  ///< why the last of them went
   bool closed_ = false;
   bool log_lost_ = false;
 };

@@ -111,7 +111,7 @@ struct goodbye {
 
 /// The body of a message, or nothing where there are fewer bytes than that.
 template <class Body>
-  requires std::is_trivially_copyable_v<Body>
+requires std::is_trivially_copyable_v<Body>
 [[nodiscard]] std::optional<Body> parse(std::span<const std::byte> bytes) noexcept {
   if (bytes.size() < sizeof(Body)) return std::nullopt;
   Body body;
@@ -119,11 +119,16 @@ template <class Body>
   return body;
 }
 
-/// Enumerations arrive as any byte: whether these are values that exist.
+/// Enumerations arrive as any byte: whether these are values that exist, and go together.
 [[nodiscard]] constexpr bool is_valid(const announce& body) noexcept {
   return body.kind <= payload_kind::objects && body.element <= element_type::c128 &&
          body.memory <= memory_kind::device && body.route > weft::route::automatic && body.route <= weft::route::pair &&
-         body.has_payload <= 1 && body.wants_verdict <= 1;
+         body.has_payload <= 1 && body.wants_verdict <= 1 &&
+         (body.has_payload == 0 || body.route == weft::route::inlined);
+}
+[[nodiscard]] constexpr bool is_valid(const refused& body) noexcept {
+  return body.sent_kind <= payload_kind::objects && body.sent_element <= element_type::c128 &&
+         body.wanted_kind <= payload_kind::objects && body.wanted_element <= element_type::c128;
 }
 
 }  // namespace weft::protocol

@@ -25,8 +25,8 @@ struct operation {
   weft::route route = weft::route::automatic;
   bool published = false;       ///< the launch thread may carry it out
   bool any_source = false;      ///< a receive posted with a wildcard
+  bool carried = false;         ///< a send whose bytes rode in the announcement
   std::uint64_t remaining = 0;  ///< bytes that a receive still expects on the link
-  operation_id partner = 0;     ///< the other end of a message to oneself
   operation_details details;
 };
 

@@ -35,8 +35,8 @@ class awaitable_async_op_handler<void(boost::system::error_code, T), Executor> :
     T* value;
   };
 
-  awaitable_async_op_handler(awaitable_thread<Executor>* thread, result_type& result)
-      : awaitable_thread<Executor>(std::move(*thread)), result_(result) {}
+  awaitable_async_op_handler(awaitable_thread<Executor>* caller, result_type& result)
+      : awaitable_thread<Executor>(std::move(*caller)), result_(result) {}
 
   void operator()(boost::system::error_code code, T value) {
     result_.code = &code;

@@ -25,6 +25,9 @@ enum class transport : std::uint8_t {
 
 enum class log_level : std::uint8_t { info, warning, error };
 
+/// The largest `engine_options::eager_limit`, in bytes.
+inline constexpr std::size_t largest_eager_limit = std::size_t{64} << 10;
+
 /// How an engine is set up. Sizes are in bytes.
 struct engine_options {
   int rank = 0;
@@ -37,6 +40,9 @@ struct engine_options {
   /// The secret that all ranks of the job share. Empty: links stay on this host, between processes of this user.
   std::string job_key;
   weft::transport transport = weft::transport::automatic;
+  /// The name or number by which other hosts reach this one. Empty: the address that packets to the rendezvous leave
+  /// from.
+  std::string listen_host;
 
   /// Host memory up to this size travels inside of the announcement.
   std::size_t eager_limit = std::size_t{16} << 10;

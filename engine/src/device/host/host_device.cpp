@@ -129,7 +129,7 @@ void host_device::abort_set_up(boost::system::error_code code) {
 host_channel& host_device::channel(communicator_id communicator, int peer, bool sending) {
   auto& made = communicators_[communicator].channels[{peer, sending}];
   if (!made) {
-    made = std::make_shared<host_channel>(communicator, sending, *this);
+    made = std::make_shared<host_channel>(communicator, sending, static_cast<channel_events&>(*this));
     if (const auto code = gone(peer)) made->fail(code, code);
   }
   return *made;
@@ -162,7 +162,7 @@ void host_device::copy_to_self(communicator_id communicator, group_state& group,
   const auto receive = self_end(false);
   if (send == transfers.end() && receive == transfers.end()) return;
   const bool both = send != transfers.end() && receive != transfers.end();
-  if (both) copy(send->memory, receive->memory, receive->bytes);
+  if (both) copy_message(send->memory, receive->memory, receive->bytes);
   for (const auto end : {send, receive}) {
     if (end == transfers.end()) continue;
     if (!both) group.codes[static_cast<std::size_t>(end - transfers.begin())] = errc::transfer_aborted;

@@ -19,7 +19,8 @@ namespace weft::serializers {
 /// width of their type, sizes in 64 bits, nothing else.
 class binary_output_archive : public cereal::OutputArchive<binary_output_archive, cereal::AllowEmptyClassElision> {
  public:
-  explicit binary_output_archive(byte_buffer& out) : OutputArchive(this), out_(out) {}
+  explicit binary_output_archive(byte_buffer& out);
+  ~binary_output_archive() override;  // out of line: cereal's tables are much code to repeat for every type
 
   [[nodiscard]] byte_buffer& out() noexcept { return out_; }
 
@@ -31,8 +32,8 @@ class binary_output_archive : public cereal::OutputArchive<binary_output_archive
 /// for what is not there. Both `in` and the memory must outlive the archive.
 class binary_input_archive : public cereal::InputArchive<binary_input_archive, cereal::AllowEmptyClassElision> {
  public:
-  explicit binary_input_archive(reader& in, const limits& bounds = {})
-      : InputArchive(this), in_(in), pointers_(in), limits_(bounds) {}
+  explicit binary_input_archive(reader& in, const limits& bounds = {});
+  ~binary_input_archive() override;
 
   [[nodiscard]] reader& in() noexcept { return in_; }
   [[nodiscard]] pointer_guard& pointers() noexcept { return pointers_; }

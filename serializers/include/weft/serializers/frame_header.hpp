@@ -14,22 +14,25 @@ enum class serializer_id : std::uint8_t {
   cereal_binary = 1,  ///< by `binary_output_archive`
 };
 
-/// A frame begins with these 16 bytes, little-endian, and its body follows:
-/// two bytes "WF", the version of this layout, the serializer, the number of objects (u32), the bytes of the body
-/// (u64).
-inline constexpr std::uint16_t frame_magic = 0x4657;
+/// How a frame begins, little-endian. The body follows, and ends the frame.
+struct frame_header {
+  std::uint16_t mark;        ///< the letters "WF"
+  std::uint8_t version;      ///< of this layout
+  serializer_id serializer;  ///< what wrote the body
+  std::uint32_t objects;     ///< how many the body holds
+  std::uint64_t body_bytes = 0;
+};
+static_assert(sizeof(frame_header) == 16, "the header is copied as it lies in memory, so it has no padding");
+
+inline constexpr std::uint16_t frame_mark = 0x4657;
 inline constexpr std::uint8_t frame_version = 1;
-inline constexpr std::size_t frame_header_bytes = 16;
 
 /// Puts the header before a body that is being appended to `out`; takes both back unless `finish` is reached.
 class frame_writer {
  public:
-  frame_writer(byte_buffer& out, std::uint32_t objects) : out_(out), begin_(out.size()) {
-    out.append(frame_magic);
-    out.append(frame_version);
-    out.append(static_cast<std::uint8_t>(serializer_id::cereal_binary));
-    out.append(objects);
-    out.append(std::uint64_t{0});
+  frame_writer(byte_buffer& out, std::uint32_t objects)
+      : out_(out), begin_(out.size()), header_{frame_mark, frame_version, serializer_id::cereal_binary, objects} {
+    out.append(&header_, sizeof header_);
   }
   frame_writer(const frame_writer&) = delete;
   frame_writer& operator=(const frame_writer&) = delete;
@@ -39,14 +42,15 @@ class frame_writer {
 
   /// The body is complete: writes its length into the header.
   void finish() noexcept {
-    const std::uint64_t body = out_.size() - begin_ - frame_header_bytes;
-    std::memcpy(out_.data() + begin_ + frame_header_bytes - sizeof body, &body, sizeof body);
+    header_.body_bytes = out_.size() - begin_ - sizeof header_;
+    std::memcpy(out_.data() + begin_, &header_, sizeof header_);
     finished_ = true;
   }
 
  private:
   byte_buffer& out_;
   std::size_t begin_;
+  frame_header header_;
   bool finished_ = false;
 };
 

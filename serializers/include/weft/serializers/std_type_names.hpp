@@ -17,8 +17,8 @@
 #include <ratio>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
-#include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -31,34 +31,31 @@ namespace weft::serializers {
 
 namespace detail {
 
+constexpr std::size_t count_digits(std::uintmax_t number) {
+  return number < 10 ? 1 : 1 + count_digits(number / 10);
+}
+
 template <std::uintmax_t Number>
-struct decimal_name {
- private:
-  static consteval std::size_t digits() {
-    std::size_t count = 1;
-    for (auto rest = Number; rest >= 10; rest /= 10) ++count;
-    return count;
+constexpr auto write_decimal() {
+  std::array<char, count_digits(Number)> text{};
+  auto rest = Number;
+  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, rest /= 10) {
+    *digit = static_cast<char>('0' + rest % 10);
   }
-  static consteval auto write() {
-    std::array<char, digits()> text{};
-    auto rest = Number;
-    for (auto digit = text.rbegin(); digit != text.rend(); ++digit, rest /= 10)
-      *digit = static_cast<char>('0' + rest % 10);
-    return text;
-  }
-  static constexpr auto text = write();
+  return text;
+}
 
- public:
-  static constexpr std::string_view value{text.data(), text.size()};
-};
-
+/// Stands for a number among the types that tell the instances of a template apart.
 template <std::uintmax_t Number>
 struct number {};
 
 }  // namespace detail
 
 template <std::uintmax_t Number>
-struct type_name<detail::number<Number>> : detail::decimal_name<Number> {};
+struct type_name<detail::number<Number>> {
+  static constexpr auto text = detail::write_decimal<Number>();
+  static constexpr std::string_view value{text.data(), text.size()};
+};
 
 template <>
 struct type_name<std::byte> : detail::literal_name<"byte"> {};

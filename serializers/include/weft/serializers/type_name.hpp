@@ -43,43 +43,41 @@ concept names_itself = requires {
   { T::weft_type_name } -> std::convertible_to<std::string_view>;
 };
 
+template <class... Ts>
+constexpr auto join_names() {
+  constexpr std::size_t commas = sizeof...(Ts) == 0 ? 0 : sizeof...(Ts) - 1;
+  std::array<char, (type_name_v<Ts>.size() + ... + commas)> text{};
+  auto end = text.begin();
+  [[maybe_unused]] const auto append = [&](std::string_view name) {
+    if (end != text.begin()) *end++ = ',';
+    end = std::copy(name.begin(), name.end(), end);
+  };
+  (append(type_name_v<Ts>), ...);
+  return text;
+}
+
 /// The names of types, joined by commas.
 template <class... Ts>
 struct joined_names {
- private:
-  static consteval auto join() {
-    constexpr std::size_t commas = sizeof...(Ts) == 0 ? 0 : sizeof...(Ts) - 1;
-    std::array<char, (type_name_v<Ts>.size() + ... + commas)> text{};
-    auto end = text.begin();
-    [[maybe_unused]] const auto append = [&](std::string_view name) {
-      if (end != text.begin()) *end++ = ',';
-      end = std::copy(name.begin(), name.end(), end);
-    };
-    (append(type_name_v<Ts>), ...);
-    return text;
-  }
-  static constexpr auto text = join();
-
- public:
+  static constexpr auto text = join_names<Ts...>();
   static constexpr std::string_view value{text.data(), text.size()};
 };
+
+template <class Name, class... Arguments>
+constexpr auto compose_name() {
+  constexpr std::string_view arguments = joined_names<Arguments...>::value;
+  std::array<char, Name::value.size() + arguments.size() + 2> text{};
+  auto end = std::copy(Name::value.begin(), Name::value.end(), text.begin());
+  *end++ = '<';
+  end = std::copy(arguments.begin(), arguments.end(), end);
+  *end = '>';
+  return text;
+}
 
 /// "name<arguments>"; `Name` has the name as its `value`.
 template <class Name, class... Arguments>
 struct template_name {
- private:
-  static consteval auto compose() {
-    constexpr std::string_view arguments = joined_names<Arguments...>::value;
-    std::array<char, Name::value.size() + arguments.size() + 2> text{};
-    auto end = std::copy(Name::value.begin(), Name::value.end(), text.begin());
-    *end++ = '<';
-    end = std::copy(arguments.begin(), arguments.end(), end);
-    *end = '>';
-    return text;
-  }
-  static constexpr auto text = compose();
-
- public:
+  static constexpr auto text = compose_name<Name, Arguments...>();
   static constexpr std::string_view value{text.data(), text.size()};
 };
 

@@ -70,29 +70,23 @@ consteval short_text<Capacity> normalized(std::string_view spelled) {
 
 template <class T>
 struct compiler_type_name {
- private:
   static constexpr auto text = normalized<spelled_type<T>().size()>(spelled_type<T>());
-
- public:
   static constexpr std::string_view value{text.text.data(), text.size};
 };
 
-/// The name of an instance of a template, cut where its own arguments begin.
+/// Leaves out the arguments that end the name of an instance of a template.
+constexpr std::string_view without_arguments(std::string_view name) {
+  std::size_t open = 0;
+  for (std::size_t at = name.size(); at != 0; --at) {
+    if (name[at - 1] == '>') ++open;
+    if (name[at - 1] == '<' && --open == 0) return name.substr(0, at - 1);
+  }
+  return name;
+}
+
 template <class T>
 struct compiler_template_name {
- private:
-  static consteval std::size_t arguments() {
-    constexpr std::string_view name = compiler_type_name<T>::value;
-    std::size_t open = 0;
-    for (std::size_t at = name.size(); at != 0; --at) {
-      if (name[at - 1] == '>') ++open;
-      if (name[at - 1] == '<' && --open == 0) return at - 1;
-    }
-    return name.size();
-  }
-
- public:
-  static constexpr std::string_view value = compiler_type_name<T>::value.substr(0, arguments());
+  static constexpr std::string_view value = without_arguments(compiler_type_name<T>::value);
 };
 
 }  // namespace weft::serializers::detail

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arguments.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <system_error>
+
+namespace weft::bench {
+namespace {
+
+// 64 in flight and 8 in flight are the windows that other libraries are measured with.
+constexpr std::array known_scenarios{
+    scenario_traits{scenario::pingpong, "pingpong", 1, 64, "half of a round trip of one buffer, default 64 bytes"},
+    scenario_traits{scenario::rate, "rate", 64, 64, "messages a second, one way, default 64 bytes"},
+    scenario_traits{scenario::bandwidth, "bandwidth", 8, std::size_t{1} << 20, "GB/s, one way, default 1M"},
+    scenario_traits{scenario::objects, "objects", 1, 64, "half of a round trip of a typed object, default 64 bytes"},
+};
+
+std::string quoted(std::string_view text) {
+  return "'" + std::string(text) + "'";
+}
+
+std::string scenario_names() {
+  std::string names;
+  for (const scenario_traits& each : known_scenarios) names += (names.empty() ? "" : ", ") + std::string(each.name);
+  return names;
+}
+
+/// The number at the front of `text`, which is cut off from it.
+template <class Number>
+std::optional<Number> take_number(std::string_view& text) {
+  Number value{};
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
+/// K, M and G stand for powers of 1024.
+std::optional<unsigned> shift_of_unit(std::string_view unit) {
+  constexpr std::string_view units = "KMG";
+  if (unit.empty()) return 0;
+  const std::size_t at = units.find(unit.front());
+  if (unit.size() > 1 || at == std::string_view::npos) return std::nullopt;
+  return static_cast<unsigned>(10 * (at + 1));
+}
+
+std::size_t parse_size(std::string_view value) {
+  std::string_view rest = value;
+  const auto number = take_number<std::size_t>(rest);
+  const auto shift = shift_of_unit(rest);
+  if (!number || !shift || *number > max_window_bytes >> *shift)
+    throw usage_error("--size takes bytes from 0 to 4G, as in 64, 64K or 64M, not " + quoted(value));
+  return *number << *shift;
+}
+
+double parse_seconds(std::string_view value) {
+  std::string_view rest = value;
+  const auto number = take_number<double>(rest);
+  // Written so that not-a-number fails too.
+  if (!number || !rest.empty() || !(*number > 0 && *number <= max_seconds))
+    throw usage_error("--seconds takes a number above 0 and up to 600, as in 0.5, not " + quoted(value));
+  return *number;
+}
+
+int parse_ranks(std::string_view value) {
+  std::string_view rest = value;
+  const auto number = take_number<int>(rest);
+  if (!number || !rest.empty())
+    throw usage_error("--ranks takes an even number from 2 to 64, as in 4, not " + quoted(value));
+  return checked_ranks(*number);
+}
+
+weft::route parse_route_option(std::string_view value) {
+  if (const auto known = weft::parse_route(value)) return *known;
+  throw usage_error("unknown route " + quoted(value) + "; routes are automatic, inline, host, device and pair");
+}
+
+weft::transport parse_transport(std::string_view value) {
+  if (value == "unix") return weft::transport::unix_socket;
+  if (value == "tcp") return weft::transport::tcp;
+  throw usage_error("unknown transport " + quoted(value) + "; transports are unix and tcp");
+}
+
+scenario_traits parse_scenario(std::string_view name) {
+  const auto at = std::ranges::find(known_scenarios, name, &scenario_traits::name);
+  if (at == known_scenarios.end())
+    throw usage_error("unknown scenario " + quoted(name) + "; scenarios are " + scenario_names());
+  return *at;
+}
+
+void apply(options& asked, std::optional<std::size_t>& size, std::string_view option, std::string_view value) {
+  if (option == "--route")
+    asked.route = parse_route_option(value);
+  else if (option == "--size")
+    size = parse_size(value);
+  else if (option == "--ranks")
+    asked.ranks = parse_ranks(value);
+  else if (option == "--seconds")
+    asked.seconds = parse_seconds(value);
+  else
+    asked.transport = parse_transport(value);
+}
+
+bool takes_value(std::string_view option) {
+  constexpr std::array names{"--route", "--size", "--ranks", "--seconds", "--transport"};
+  return std::ranges::find(names, option) != names.end();
+}
+
+void check_window(const options& asked) {
+  if (asked.size <= max_window_bytes / asked.what.in_flight) return;
+  throw usage_error(std::string(asked.what.name) + " keeps " + std::to_string(asked.what.in_flight) +
+                    " messages in flight: " + std::to_string(asked.size) +
+                    " bytes each is more than 4G together; give a smaller --size");
+}
+
+}  // namespace
+
+int checked_ranks(int ranks) {
+  if (ranks >= 2 && ranks <= max_ranks && ranks % 2 == 0) return ranks;
+  throw usage_error("the number of ranks is an even one from 2 to 64, because ranks are measured in pairs, not " +
+                    std::to_string(ranks));
+}
+
+std::variant<options, help_request, version_request> parse_arguments(const std::vector<std::string_view>& words) {
+  options asked{};
+  std::optional<std::size_t> size;
+  std::optional<scenario_traits> what;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word == "--help" || word == "-h") return help_request{};
+    if (word == "--version") return version_request{};
+    if (word == "--json") {
+      asked.json = true;
+    } else if (takes_value(word)) {
+      if (i + 1 == words.size()) throw usage_error("a value is missing after " + std::string(word));
+      apply(asked, size, word, words[++i]);
+    } else if (word.starts_with('-')) {
+      throw usage_error("unknown option " + quoted(word) + "; weft-bench --help lists what there is");
+    } else if (what) {
+      throw usage_error("one scenario at a time: " + quoted(word) + " comes after " + std::string(what->name));
+    } else {
+      what = parse_scenario(word);
+    }
+  }
+  if (!what) throw usage_error("a scenario is missing: give one of " + scenario_names());
+  asked.what = *what;
+  asked.size = size.value_or(what->default_size);
+  check_window(asked);
+  return asked;
+}
+
+std::string help_text() {
+  std::string text =
+      "weft-bench SCENARIO [OPTION...]: measures weft between processes of this machine, or the ranks of weft-run\n\n";
+  for (const scenario_traits& each : known_scenarios)
+    text += "  " + std::string(each.name) + std::string(12 - each.name.size(), ' ') + std::string(each.summary) + "\n";
+  return text +
+         "\n"
+         "  --route R      automatic, inline, host, device or pair; default automatic\n"
+         "  --size B       bytes of one message; K, M and G stand for powers of 1024\n"
+         "  --ranks N      processes, which exchange in pairs (0,1), (2,3) and so on; default 2\n"
+         "  --seconds S    how long to measure, after a warm-up; default 1\n"
+         "  --transport T  unix or tcp; default unix\n"
+         "  --json         one JSON object on one line\n"
+         "  --version      prints the version\n\n"
+         "Latencies are those of all pairs, rates their sum, and processor time that of all ranks per message.\n"
+         "Exit status: 0 when measured and verified, 1 when the run failed, 2 for bad arguments.\n";
+}
+
+}  // namespace weft::bench

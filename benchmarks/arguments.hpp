@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <weft/engine/options.hpp>
+#include <weft/engine/route.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace weft::bench {
+
+enum class scenario { pingpong, rate, bandwidth, objects };
+
+/// What a scenario is, where the command line does not say otherwise.
+struct scenario_traits {
+  scenario id;
+  std::string_view name;
+  std::size_t in_flight;
+  std::size_t default_size;
+  std::string_view summary;
+};
+
+/// Two ranks make a pair; each rank is a process of this machine.
+inline constexpr int max_ranks = 64;
+inline constexpr double max_seconds = 600;
+/// Every message in flight has a buffer of its own at the receiver, which has to hold them all.
+inline constexpr std::size_t max_window_bytes = std::size_t{4} << 30;
+
+/// What the command line asks for.
+struct options {
+  scenario_traits what;
+  weft::route route = weft::route::automatic;
+  std::size_t size = 0;  ///< of one message, in bytes
+  double seconds = 1;
+  bool json = false;
+  std::optional<int> ranks;                  ///< none: those of the environment, or two
+  std::optional<weft::transport> transport;  ///< none: that of the environment, or Unix sockets
+};
+
+struct help_request {};
+struct version_request {};
+
+/// The command line asks for what cannot be done.
+struct usage_error : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+/// `words` are those after the program's name. Throws `usage_error`.
+[[nodiscard]] std::variant<options, help_request, version_request> parse_arguments(
+    const std::vector<std::string_view>& words);
+
+/// How many ranks to run as. Throws `usage_error` where they do not make pairs.
+[[nodiscard]] int checked_ranks(int ranks);
+
+[[nodiscard]] std::string help_text();
+
+}  // namespace weft::bench

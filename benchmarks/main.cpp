@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arguments.hpp"
+#include "forked_ranks.hpp"
+#include "measure.hpp"
+
+#include <weft/engine/engine.hpp>
+#include <weft/engine/error.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <unistd.h>
+
+#include <array>
+#include <exception>
+#include <iostream>
+#include <random>
+#include <string>
+
+namespace {
+
+namespace asio = boost::asio;
+using namespace weft::bench;
+
+constexpr int failed = 1;
+constexpr int bad_arguments = 2;
+
+int complain(int status, const char* what) {
+  std::cerr << "weft-bench: " << what << '\n';
+  return status;
+}
+
+asio::awaitable<void> live(weft::engine& one, const options& asked) {
+  weft::communicator comm = co_await one.join();
+  const std::optional<figures> measured = co_await measure(comm, asked);
+  co_await one.close();
+  if (measured) std::cout << (asked.json ? to_json(*measured) : to_table(*measured)) << std::flush;
+}
+
+int run_rank(weft::engine_options own, const options& asked) {
+  try {
+    asio::io_context context(1);
+    weft::engine one(context.get_executor(), std::move(own));
+    std::exception_ptr problem;
+    asio::co_spawn(context, live(one, asked), [&](const std::exception_ptr& thrown) {
+      problem = thrown;
+      if (thrown) context.stop();  // the links would keep the loop alive
+    });
+    context.run();
+    if (problem) std::rethrow_exception(problem);
+    return 0;
+  } catch (const std::exception& problem) {
+    return complain(failed, problem.what());
+  }
+}
+
+/// 256 random bits in hexadecimal digits.
+std::string fresh_job_key() {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::random_device source;
+  std::uniform_int_distribution<std::size_t> any_digit(0, digits.size() - 1);
+  std::string key(64, '0');
+  for (char& each : key) each = digits[any_digit(source)];
+  return key;
+}
+
+/// A job of this program's own, where nothing has launched it as a rank.
+int run_own_job(options asked) {
+  asked.transport = asked.transport.value_or(weft::transport::unix_socket);
+  weft::engine_options job;
+  job.world_size = asked.ranks.value_or(2);
+  job.rendezvous_address = "unix:weft-bench-" + std::to_string(getpid());
+  job.job_key = fresh_job_key();
+  job.transport = *asked.transport;
+  return run_forked_ranks(job.world_size, [&](int rank) {
+    weft::engine_options own = job;
+    own.rank = rank;
+    return run_rank(std::move(own), asked);
+  });
+}
+
+/// One rank of a job that something else has launched.
+int run_launched(weft::engine_options own, options asked) {
+  if (asked.ranks.value_or(own.world_size) != own.world_size)
+    throw usage_error("--ranks " + std::to_string(*asked.ranks) + " contradicts the " + std::to_string(own.world_size) +
+                      " ranks of the environment; leave it out");
+  (void)checked_ranks(own.world_size);
+  own.transport = asked.transport.value_or(own.transport);
+  asked.transport = own.transport;
+  return run_rank(std::move(own), asked);
+}
+
+int run(const options& asked) {
+  weft::engine_options from_environment;
+  try {
+    from_environment = weft::options_from_environment();
+  } catch (const weft::error& problem) {
+    return complain(bad_arguments, problem.what());
+  }
+  // A group of one is what no launcher at all looks like.
+  return from_environment.world_size == 1 ? run_own_job(asked) : run_launched(std::move(from_environment), asked);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const auto parsed = parse_arguments({argv + (argc > 0 ? 1 : 0), argv + argc});
+    if (const auto* asked = std::get_if<options>(&parsed)) return run(*asked);
+    std::cout << (std::holds_alternative<help_request>(parsed) ? help_text() : "weft-bench " + version_text() + "\n");
+    return 0;
+  } catch (const usage_error& problem) {
+    return complain(bad_arguments, problem.what());
+  } catch (const std::exception& problem) {
+    return complain(failed, problem.what());
+  }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "executor/log_messages.hpp"
+
+#include "protocol/messages.hpp"
+
+#include <cstring>
+
+namespace weft::detail {
+namespace {
+
+template <class T>
+void put(std::vector<std::byte>& out, const T& value) {
+  const auto bytes = std::as_bytes(std::span(&value, 1));
+  out.insert(out.end(), bytes.begin(), bytes.end());
+}
+
+/// `count` values of a fixed size that make up exactly what is left.
+template <class T>
+std::optional<std::vector<T>> take_all(std::span<const std::byte> bytes, std::size_t count) {
+  if (bytes.size() % sizeof(T) != 0 || bytes.size() / sizeof(T) != count) return std::nullopt;
+  std::vector<T> values(count);
+  if (count != 0) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+std::optional<launch_entry> decode_create(std::span<const std::byte> bytes) {
+  const auto body = protocol::parse<create_body>(bytes);
+  if (!body) return std::nullopt;
+  const auto members = take_all<std::int32_t>(bytes.subspan(sizeof *body), body->members);
+  if (!members || members->empty()) return std::nullopt;
+  launch_entry entry{.type = log_message::create, .number = body->entry, .communicator = body->communicator};
+  entry.members.assign(members->begin(), members->end());
+  return entry;
+}
+
+std::optional<launch_entry> decode_connect(std::span<const std::byte> bytes) {
+  const auto body = protocol::parse<connect_body>(bytes);
+  if (!body) return std::nullopt;
+  return launch_entry{.type = log_message::connect,
+                      .number = body->entry,
+                      .communicator = body->communicator,
+                      .source = body->source,
+                      .destination = body->destination};
+}
+
+std::optional<launch_entry> decode_batch(std::span<const std::byte> bytes) {
+  const auto body = protocol::parse<batch_body>(bytes);
+  if (!body) return std::nullopt;
+  auto operations = take_all<batch_operation_body>(bytes.subspan(sizeof *body), body->operations);
+  if (!operations) return std::nullopt;
+  return launch_entry{.type = log_message::batch,
+                      .number = body->entry,
+                      .communicator = body->communicator,
+                      .operations = std::move(*operations)};
+}
+
+/// One overload for each kind of entry.
+struct encoder {
+  log_message operator()(const protocol::create& what) const {
+    put(out, create_body{entry.number, entry.communicator, static_cast<std::uint32_t>(what.members.size())});
+    for (const int member : what.members) put(out, std::int32_t{member});
+    return log_message::create;
+  }
+  log_message operator()(const protocol::connect& what) const {
+    put(out, connect_body{entry.number, entry.communicator, what.source, what.destination, 0});
+    return log_message::connect;
+  }
+  log_message operator()(const protocol::batch& what) const {
+    put(out, batch_body{entry.number, entry.communicator, static_cast<std::uint32_t>(what.transfers.size())});
+    for (const protocol::transfer& one : what.transfers)
+      put(out, batch_operation_body{one.source, one.destination, one.send, one.receive, one.bytes});
+    return log_message::batch;
+  }
+  const protocol::log_entry& entry;
+  std::vector<std::byte>& out;
+};
+
+}  // namespace
+
+log_message encode(const protocol::log_entry& entry, std::vector<std::byte>& out) {
+  return std::visit(encoder{entry, out}, entry.content);
+}
+
+std::optional<launch_entry> decode(log_message type, std::span<const std::byte> body) {
+  switch (type) {
+    case log_message::create: return decode_create(body);
+    case log_message::connect: return decode_connect(body);
+    case log_message::batch: return decode_batch(body);
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace weft::detail

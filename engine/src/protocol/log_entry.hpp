@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+/// The entries of a group's log. Each rank receives those that concern it and carries them out strictly in order.
+namespace weft::protocol {
+
+using communicator_id = std::uint32_t;
+
+/// The communicator of all ranks. Those of pairs are numbered 1, 2, ... in the order of their first use.
+inline constexpr communicator_id group_communicator = 0;
+
+enum class communicator_kind : std::uint8_t {
+  group,  ///< of all ranks
+  pair,   ///< of two ranks alone
+};
+
+/// A matched pair of operations: what the log carries out.
+struct transfer {
+  int source = -1;
+  int destination = -1;
+  std::uint64_t send = 0;     ///< the source's name for its operation
+  std::uint64_t receive = 0;  ///< the destination's name for its own
+  std::uint64_t bytes = 0;
+
+  friend bool operator==(const transfer&, const transfer&) = default;
+};
+
+/// Set-up of the entry's communicator. It stands before every other entry of that communicator, on each member.
+struct create {
+  communicator_kind kind = communicator_kind::group;
+  std::vector<int> members;  ///< in order of rank; those that are gone included
+};
+
+/// Set-up of one direction between two ranks. It stands before the first batch that uses that direction, on both ends.
+struct connect {
+  int source = -1;
+  int destination = -1;
+};
+
+/// One group of transfers, launched as a whole. Every rank in it sees its own transfers only, under the same number
+/// and in the same order.
+struct batch {
+  std::vector<transfer> transfers;
+};
+
+struct log_entry {
+  std::uint64_t number = 0;  ///< increases over the whole log, from 1
+  communicator_id communicator = group_communicator;
+  std::variant<create, connect, batch> content;
+};
+
+/// An entry on its way to one rank.
+struct addressed_entry {
+  int rank = -1;
+  log_entry entry;
+};
+
+/// What a sequencer appends to: entries for each rank in the order in which that rank has to receive them.
+using outbox = std::vector<addressed_entry>;
+
+}  // namespace weft::protocol

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "protocol/ordered_index.hpp"
+#include "protocol/pattern.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace weft::protocol {
+
+/// Matching at one receiver, by MPI's rules: a message goes to the earliest posted receive that it satisfies, a receive
+/// takes the earliest message that satisfies it, so that messages of one source and tag never overtake each other.
+///
+/// Messages and receives are named by slots that the caller chooses (small numbers, used again when free: memory grows
+/// with the highest). A slot in the queue must not be given again. Matching and withdrawing take constant time, however
+/// many wait, wildcards included; nothing allocates once the tables have grown to what the program needs.
+class match_queue {
+ public:
+  /// A message has arrived: gives the receive it goes to, which leaves the queue, or keeps the message.
+  std::optional<std::uint32_t> arrive(std::uint32_t message, int source, std::uint64_t tag);
+  /// A receive is posted: gives the message it takes, which leaves the queue, or keeps the receive.
+  std::optional<std::uint32_t> post(std::uint32_t receive, const pattern& wanted);
+
+  /// False if it does not wait here: it was matched, or never came.
+  bool withdraw_message(std::uint32_t message);
+  bool withdraw_receive(std::uint32_t receive);
+
+  /// A match is undone because its receive was withdrawn: the message goes to the earliest receive that it satisfies
+  /// and that was posted meanwhile, which is given; or back to its old place in the order of arrival. Its slot must not
+  /// have been given to another message. A search for that place is part of it, for which constant time is not
+  /// promised.
+  std::optional<std::uint32_t> put_back_message(std::uint32_t message);
+  /// The same for a receive whose message was withdrawn.
+  std::optional<std::uint32_t> put_back_receive(std::uint32_t receive);
+
+  /// Removes what waits from that source and gives it, in order of arrival.
+  std::vector<std::uint32_t> withdraw_messages_from(int source);
+  /// The waiting receives that name that source and no other, in the order of posting. Looks at every slot.
+  [[nodiscard]] std::vector<std::uint32_t> receives_from(int source) const;
+
+  [[nodiscard]] std::size_t unexpected_count() const noexcept { return unexpected_.size(); }
+  [[nodiscard]] std::size_t posted_count() const noexcept { return posted_.size(); }
+  /// Lists held for patterns, empty ones included: what the memory of the queue depends on beside its slots.
+  [[nodiscard]] std::size_t list_count() const noexcept { return unexpected_.list_count() + posted_.list_count(); }
+
+ private:
+  struct arrived_message {
+    std::uint64_t arrival = 0;
+    std::uint64_t tag = 0;
+    int source = -1;
+  };
+  struct posted_receive {
+    std::uint64_t posting = 0;
+    pattern wanted;  ///< canonical
+  };
+
+  std::optional<std::uint32_t> offer(std::uint32_t message_slot);
+  std::optional<std::uint32_t> serve(std::uint32_t receive_slot);
+  [[nodiscard]] std::uint32_t earliest_receive(const std::array<pattern, 4>& satisfied) const;
+
+  ordered_index<4> unexpected_;  ///< each message under all patterns that match it
+  ordered_index<1> posted_;      ///< each receive under its own pattern
+  std::vector<arrived_message> messages_;
+  std::vector<posted_receive> receives_;
+  std::uint64_t arrivals_ = 0;
+  std::uint64_t postings_ = 0;
+};
+
+}  // namespace weft::protocol

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/match_queue.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using weft::protocol::match_queue;
+using weft::protocol::pattern;
+using slots = std::vector<std::uint32_t>;
+
+pattern exactly(int source, std::uint64_t tag) {
+  return {.source = source, .any_source = false, .tag = tag};
+}
+pattern any_tag_from(int source) {
+  return {.source = source, .any_source = false, .tag = 0, .any_tag = true};
+}
+pattern any_source_with(std::uint64_t tag) {
+  return {.source = -1, .any_source = true, .tag = tag};
+}
+// What a wildcard stands beside means nothing, so it is given as nonsense here.
+pattern anything() {
+  return {.source = 77, .any_source = true, .tag = 99, .any_tag = true};
+}
+
+TEST_CASE("a message goes to the receive that asks for its source and tag, and to no other") {
+  match_queue queue;
+  CHECK_FALSE(queue.post(0, exactly(1, 7)));
+  CHECK_FALSE(queue.post(1, exactly(2, 7)));
+  CHECK_FALSE(queue.post(2, exactly(1, 8)));
+  CHECK_FALSE(queue.arrive(0, 2, 8));
+  CHECK(queue.arrive(1, 1, 8) == 2u);
+  CHECK(queue.arrive(1, 2, 7) == 1u);
+  CHECK(queue.arrive(1, 1, 7) == 0u);
+  CHECK(queue.posted_count() == 0);
+  CHECK(queue.unexpected_count() == 1);
+}
+
+TEST_CASE("messages of one source and tag are received in the order of arrival") {
+  match_queue queue;
+  for (std::uint32_t message : {5u, 3u, 9u}) CHECK_FALSE(queue.arrive(message, 1, 7));
+  CHECK(queue.post(0, exactly(1, 7)) == 5u);
+  CHECK(queue.post(0, any_tag_from(1)) == 3u);
+  CHECK(queue.post(0, exactly(1, 7)) == 9u);
+  CHECK_FALSE(queue.post(0, exactly(1, 7)));
+}
+
+TEST_CASE("the earliest posted receive wins, whichever wildcards it has") {
+  const std::vector<pattern> kinds{exactly(1, 7), any_tag_from(1), any_source_with(7), anything()};
+  std::vector<std::size_t> order{0, 1, 2, 3};
+  do {
+    match_queue queue;
+    for (std::uint32_t i = 0; i < 4; ++i) CHECK_FALSE(queue.post(i, kinds[order[i]]));
+    for (std::uint32_t i = 0; i < 4; ++i) CHECK(queue.arrive(0, 1, 7) == i);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("a wildcard receive takes the earliest message that satisfies it") {
+  match_queue queue;
+  CHECK_FALSE(queue.arrive(0, 1, 7));
+  CHECK_FALSE(queue.arrive(1, 2, 8));
+  CHECK_FALSE(queue.arrive(2, 1, 8));
+  CHECK_FALSE(queue.arrive(3, 2, 7));
+  CHECK(queue.post(0, any_source_with(8)) == 1u);
+  CHECK(queue.post(0, any_tag_from(2)) == 3u);
+  CHECK(queue.post(0, anything()) == 0u);
+  CHECK(queue.post(0, anything()) == 2u);
+}
+
+TEST_CASE("what was withdrawn is not matched, and cannot be withdrawn twice") {
+  match_queue queue;
+  CHECK_FALSE(queue.post(0, exactly(1, 7)));
+  CHECK(queue.withdraw_receive(0));
+  CHECK_FALSE(queue.withdraw_receive(0));
+  CHECK_FALSE(queue.withdraw_receive(12345));
+  CHECK_FALSE(queue.arrive(4, 1, 7));
+  CHECK(queue.withdraw_message(4));
+  CHECK_FALSE(queue.withdraw_message(4));
+  CHECK_FALSE(queue.withdraw_message(12345));
+  CHECK_FALSE(queue.post(0, anything()));
+}
+
+TEST_CASE("a message that is put back stands where it stood") {
+  match_queue queue;
+  for (std::uint32_t message = 0; message < 4; ++message) CHECK_FALSE(queue.arrive(message, 1, message % 2));
+  CHECK(queue.post(0, exactly(1, 1)) == 1u);
+  CHECK_FALSE(queue.put_back_message(1));
+  for (std::uint32_t message = 0; message < 4; ++message) CHECK(queue.post(0, anything()) == message);
+}
+
+TEST_CASE("a message that is put back goes to a receive that was posted meanwhile") {
+  match_queue queue;
+  CHECK_FALSE(queue.post(0, exactly(1, 7)));
+  CHECK(queue.arrive(0, 1, 7) == 0u);
+  CHECK_FALSE(queue.post(1, any_source_with(7)));
+  CHECK(queue.put_back_message(0) == 1u);
+  CHECK(queue.posted_count() == 0);
+  CHECK(queue.unexpected_count() == 0);
+}
+
+TEST_CASE("a receive that is put back stands where it stood, or takes what arrived meanwhile") {
+  match_queue queue;
+  CHECK_FALSE(queue.post(0, exactly(1, 7)));
+  CHECK_FALSE(queue.post(1, exactly(1, 7)));
+  CHECK(queue.arrive(0, 1, 7) == 0u);
+  CHECK_FALSE(queue.put_back_receive(0));
+  CHECK(queue.arrive(1, 1, 7) == 0u);
+  CHECK(queue.arrive(2, 1, 7) == 1u);
+  CHECK_FALSE(queue.arrive(3, 1, 7));
+  CHECK(queue.put_back_receive(0) == 3u);
+}
+
+TEST_CASE("what waits from one source and for one source can be told apart from the rest") {
+  match_queue queue;
+  CHECK_FALSE(queue.arrive(0, 1, 7));
+  CHECK_FALSE(queue.arrive(1, 2, 7));
+  CHECK_FALSE(queue.arrive(2, 1, 8));
+  CHECK(queue.withdraw_messages_from(1) == slots{0, 2});
+  CHECK(queue.withdraw_messages_from(1).empty());
+  CHECK(queue.unexpected_count() == 1);
+
+  CHECK_FALSE(queue.post(5, exactly(1, 7)));
+  CHECK_FALSE(queue.post(4, any_source_with(9)));
+  CHECK_FALSE(queue.post(3, any_tag_from(1)));
+  CHECK_FALSE(queue.post(2, exactly(3, 7)));
+  CHECK(queue.receives_from(1) == slots{5, 3});
+  CHECK(queue.receives_from(2).empty());
+  CHECK(queue.posted_count() == 4);
+}
+
+TEST_CASE("tags that never come again leave nothing behind") {
+  match_queue queue;
+  for (std::uint64_t tag = 0; tag < 20'000; ++tag) {
+    REQUIRE_FALSE(queue.arrive(0, 1, tag));
+    REQUIRE(queue.post(0, exactly(1, tag)) == 0u);
+    REQUIRE_FALSE(queue.post(0, exactly(2, tag)));
+    REQUIRE(queue.arrive(0, 2, tag) == 0u);
+  }
+  CHECK(queue.list_count() < 2'000);
+}
+
+TEST_CASE("a burst of many tags leaves few lists behind") {
+  constexpr std::uint32_t many = 100'000;
+  match_queue queue;
+  for (std::uint32_t i = 0; i < many; ++i) REQUIRE_FALSE(queue.arrive(i, 1, i));
+  CHECK(queue.list_count() >= many);
+  // From both ends, so that neither the oldest nor the newest is found by luck.
+  for (std::uint32_t i = 0; i < many / 2; ++i) {
+    REQUIRE(queue.post(0, exactly(1, i)) == i);
+    REQUIRE(queue.post(0, any_source_with(many - 1 - i)) == many - 1 - i);
+  }
+  CHECK(queue.unexpected_count() == 0);
+  CHECK(queue.list_count() < 2'000);
+}
+
+TEST_CASE("a hundred thousand entries that do not match are not in the way of one that does") {
+  constexpr std::uint32_t many = 100'000;
+  match_queue queue;
+  for (std::uint32_t i = 0; i < many; ++i) REQUIRE_FALSE(queue.arrive(i, 1, 7));
+  for (std::uint32_t i = 0; i < many; ++i) REQUIRE_FALSE(queue.post(i, exactly(2, i % 16)));
+  // A search would take 10^10 steps here.
+  for (std::uint32_t i = 0; i < many; ++i) {
+    REQUIRE_FALSE(queue.post(many, any_source_with(1'000)));
+    REQUIRE(queue.arrive(many, 3, 1'000) == many);
+    REQUIRE_FALSE(queue.arrive(many, 3, 9));
+    REQUIRE(queue.post(many, any_tag_from(3)) == many);
+  }
+  CHECK(queue.unexpected_count() == many);
+  CHECK(queue.posted_count() == many);
+}
+
+/// The same rules, written down as they are read.
+class plain_matcher {
+ public:
+  struct message {
+    std::uint32_t slot;
+    int source;
+    std::uint64_t tag;
+    std::uint64_t arrival;
+  };
+  struct receive {
+    std::uint32_t slot;
+    pattern wanted;
+    std::uint64_t posting;
+  };
+
+  std::optional<receive> offer(message offered) {
+    const auto found = std::find_if(receives.begin(), receives.end(), [&](const receive& one) {
+      return one.wanted.matches(offered.source, offered.tag);
+    });
+    if (found == receives.end()) return insert(messages, offered, &message::arrival), std::nullopt;
+    return take(receives, found);
+  }
+  std::optional<message> serve(receive served) {
+    const auto found = std::find_if(messages.begin(), messages.end(),
+                                    [&](const message& one) { return served.wanted.matches(one.source, one.tag); });
+    if (found == messages.end()) return insert(receives, served, &receive::posting), std::nullopt;
+    return take(messages, found);
+  }
+
+  std::vector<message> messages;  ///< in order of arrival
+  std::vector<receive> receives;  ///< in order of posting
+
+  template <class T>
+  static T take(std::vector<T>& from, typename std::vector<T>::iterator at) {
+    const T taken = *at;
+    from.erase(at);
+    return taken;
+  }
+
+ private:
+  template <class T>
+  static void insert(std::vector<T>& to, const T& value, std::uint64_t T::*order) {
+    to.insert(
+        std::upper_bound(to.begin(), to.end(), value, [=](const T& a, const T& b) { return a.*order < b.*order; }),
+        value);
+  }
+};
+
+/// A queue and a plain matcher given the same events; what they answer is compared at each.
+class twins {
+ public:
+  explicit twins(std::uint32_t seed) : random_(seed) {}
+
+  void step() {
+    switch (below(10)) {
+      case 0:
+      case 1:
+      case 2:
+        return offer({new_message(), below(4), static_cast<std::uint64_t>(below(4)), ++arrivals_}, false);
+      case 3:
+      case 4:
+      case 5:
+        return serve({new_receive(), random_pattern(), ++postings_}, false);
+      case 6:
+        return withdraw_message();
+      case 7:
+        return withdraw_receive();
+      case 8:
+        return put_back(true);
+      default:
+        return put_back(false);
+    }
+  }
+
+  /// The rare events, which look at everything.
+  void compare_listings() {
+    for (int source = 0; source < 4; ++source) {
+      slots expected;
+      for (const auto& one : plain_.receives)
+        if (!one.wanted.any_source && one.wanted.source == source) expected.push_back(one.slot);
+      REQUIRE(queue_.receives_from(source) == expected);
+    }
+  }
+  void lose(int source) {
+    slots expected;
+    std::erase_if(plain_.messages, [&](const auto& one) {
+      if (one.source != source) return false;
+      expected.push_back(one.slot);
+      return true;
+    });
+    REQUIRE(queue_.withdraw_messages_from(source) == expected);
+    free_messages_.insert(free_messages_.end(), expected.begin(), expected.end());
+  }
+  int below(int limit) { return std::uniform_int_distribution(0, limit - 1)(random_); }
+
+ private:
+  using message = plain_matcher::message;
+  using receive = plain_matcher::receive;
+
+  pattern random_pattern() {
+    return {.source = below(4),
+            .any_source = below(3) == 0,
+            .tag = static_cast<std::uint64_t>(below(4)),
+            .any_tag = below(3) == 0};
+  }
+  static std::uint32_t next(slots& free, std::uint32_t& made) {
+    if (free.empty()) return made++;
+    return *std::exchange(free, slots(free.begin(), free.end() - 1)).rbegin();
+  }
+  std::uint32_t new_message() { return next(free_messages_, made_messages_); }
+  std::uint32_t new_receive() { return next(free_receives_, made_receives_); }
+
+  void offer(const message& offered, bool again) {
+    const auto got =
+        again ? queue_.put_back_message(offered.slot) : queue_.arrive(offered.slot, offered.source, offered.tag);
+    const auto expected = plain_.offer(offered);
+    REQUIRE(got.has_value() == expected.has_value());
+    if (!expected) return;
+    REQUIRE(*got == expected->slot);
+    matched_.emplace_back(offered, *expected);
+  }
+  void serve(const receive& served, bool again) {
+    const auto got = again ? queue_.put_back_receive(served.slot) : queue_.post(served.slot, served.wanted);
+    const auto expected = plain_.serve(served);
+    REQUIRE(got.has_value() == expected.has_value());
+    if (!expected) return;
+    REQUIRE(*got == expected->slot);
+    matched_.emplace_back(*expected, served);
+  }
+  void withdraw_message() {
+    if (plain_.messages.empty()) return;
+    const auto at = plain_.messages.begin() + below(static_cast<int>(plain_.messages.size()));
+    free_messages_.push_back(plain_matcher::take(plain_.messages, at).slot);
+    REQUIRE(queue_.withdraw_message(free_messages_.back()));
+  }
+  void withdraw_receive() {
+    if (plain_.receives.empty()) return;
+    const auto at = plain_.receives.begin() + below(static_cast<int>(plain_.receives.size()));
+    free_receives_.push_back(plain_matcher::take(plain_.receives, at).slot);
+    REQUIRE(queue_.withdraw_receive(free_receives_.back()));
+  }
+  /// Undoes a match: one end goes back, the other is withdrawn.
+  void put_back(bool its_message) {
+    if (matched_.empty()) return;
+    const auto [sent, taken] =
+        plain_matcher::take(matched_, matched_.begin() + below(static_cast<int>(matched_.size())));
+    REQUIRE_FALSE(queue_.withdraw_message(sent.slot));
+    REQUIRE_FALSE(queue_.withdraw_receive(taken.slot));
+    (its_message ? free_receives_ : free_messages_).push_back(its_message ? taken.slot : sent.slot);
+    if (its_message)
+      offer(sent, true);
+    else
+      serve(taken, true);
+  }
+
+  match_queue queue_;
+  plain_matcher plain_;
+  std::mt19937 random_;
+  std::vector<std::pair<message, receive>> matched_;
+  slots free_messages_;
+  slots free_receives_;
+  std::uint32_t made_messages_ = 0;
+  std::uint32_t made_receives_ = 0;
+  std::uint64_t arrivals_ = 0;
+  std::uint64_t postings_ = 0;
+};
+
+TEST_CASE("a random history of matches, withdrawals and returns ends as a plain search would have it") {
+  const std::uint32_t base = std::random_device{}();
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    const std::uint32_t seed = base + i;
+    CAPTURE(seed);
+    twins both(seed);
+    for (int step = 0; step < 2'000; ++step) {
+      both.step();
+      if (step % 100 == 0) both.compare_listings();
+      if (step % 500 == 499) both.lose(both.below(4));
+    }
+  }
+}
+
+}  // namespace

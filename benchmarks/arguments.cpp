@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
 #include <system_error>
 
 namespace weft::bench {
@@ -90,30 +91,67 @@ scenario_traits parse_scenario(std::string_view name) {
   return *at;
 }
 
-void apply(options& asked, std::optional<std::size_t>& size, std::string_view option, std::string_view value) {
-  if (option == "--route")
-    asked.route = parse_route_option(value);
-  else if (option == "--size")
-    size = parse_size(value);
-  else if (option == "--ranks")
-    asked.ranks = parse_ranks(value);
-  else if (option == "--seconds")
-    asked.seconds = parse_seconds(value);
-  else
-    asked.transport = parse_transport(value);
-}
-
 bool takes_value(std::string_view option) {
   constexpr std::array names{"--route", "--size", "--ranks", "--seconds", "--transport"};
   return std::ranges::find(names, option) != names.end();
 }
 
-void check_window(const options& asked) {
-  if (asked.size <= max_window_bytes / asked.what.in_flight) return;
-  throw usage_error(std::string(asked.what.name) + " keeps " + std::to_string(asked.what.in_flight) +
-                    " messages in flight: " + std::to_string(asked.size) +
-                    " bytes each is more than 4G together; give a smaller --size");
-}
+/// Reads all words but --help and --version.
+class parser {
+ public:
+  explicit parser(std::span<const std::string_view> words) : words_(words) {}
+
+  options parse() {
+    while (!words_.empty()) read(take());
+    if (!what_) throw usage_error("a scenario is missing: give one of " + scenario_names());
+    asked_.what = *what_;
+    asked_.size = size_.value_or(what_->default_size);
+    check_window();
+    return asked_;
+  }
+
+ private:
+  std::string_view take() {
+    const std::string_view word = words_.front();
+    words_ = words_.subspan(1);
+    return word;
+  }
+
+  void read(std::string_view word) {
+    if (takes_value(word)) {
+      if (words_.empty()) throw usage_error("a value is missing after " + std::string(word));
+      set(word, take());
+    } else if (word == "--json") {
+      asked_.json = true;
+    } else if (word.starts_with('-')) {
+      throw usage_error("unknown option " + quoted(word) + "; weft-bench --help lists what there is");
+    } else if (what_) {
+      throw usage_error("one scenario at a time: " + quoted(word) + " comes after " + std::string(what_->name));
+    } else {
+      what_ = parse_scenario(word);
+    }
+  }
+
+  void set(std::string_view option, std::string_view value) {
+    if (option == "--route") asked_.route = parse_route_option(value);
+    if (option == "--size") size_ = parse_size(value);
+    if (option == "--ranks") asked_.ranks = parse_ranks(value);
+    if (option == "--seconds") asked_.seconds = parse_seconds(value);
+    if (option == "--transport") asked_.transport = parse_transport(value);
+  }
+
+  void check_window() const {
+    if (asked_.size <= max_window_bytes / what_->in_flight) return;
+    throw usage_error(std::string(what_->name) + " keeps " + std::to_string(what_->in_flight) +
+                      " messages in flight: " + std::to_string(asked_.size) +
+                      " bytes each is more than 4G together; give a smaller --size");
+  }
+
+  std::span<const std::string_view> words_;
+  options asked_{};
+  std::optional<std::size_t> size_;
+  std::optional<scenario_traits> what_;
+};
 
 }  // namespace
 
@@ -124,31 +162,11 @@ int checked_ranks(int ranks) {
 }
 
 std::variant<options, help_request, version_request> parse_arguments(const std::vector<std::string_view>& words) {
-  options asked{};
-  std::optional<std::size_t> size;
-  std::optional<scenario_traits> what;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string_view word = words[i];
+  for (const std::string_view word : words) {
     if (word == "--help" || word == "-h") return help_request{};
     if (word == "--version") return version_request{};
-    if (word == "--json") {
-      asked.json = true;
-    } else if (takes_value(word)) {
-      if (i + 1 == words.size()) throw usage_error("a value is missing after " + std::string(word));
-      apply(asked, size, word, words[++i]);
-    } else if (word.starts_with('-')) {
-      throw usage_error("unknown option " + quoted(word) + "; weft-bench --help lists what there is");
-    } else if (what) {
-      throw usage_error("one scenario at a time: " + quoted(word) + " comes after " + std::string(what->name));
-    } else {
-      what = parse_scenario(word);
-    }
   }
-  if (!what) throw usage_error("a scenario is missing: give one of " + scenario_names());
-  asked.what = *what;
-  asked.size = size.value_or(what->default_size);
-  check_window(asked);
-  return asked;
+  return parser(words).parse();
 }
 
 std::string help_text() {

@@ -2,6 +2,7 @@
 // The beginning and the end of an engine's life, and the links to other ranks.
 #include "engine_core.hpp"
 
+#include "link/connect.hpp"
 #include "link/rehome.hpp"
 #include "rank_card.hpp"
 

@@ -195,7 +195,9 @@ TEST_CASE("data for anything but a receive of this peer that expects it is a vio
   const auto& expecting = group[1].receive(from(0, 1), 4);
   const auto& unmatched = group[1].receive(from(0, 2), 4);
   const auto& sent = group[1].send(to(0, 3).via(route::host), payload(4));
-  group.deliver(0, 1);
+  (void)group[0].send(to(1, 4).via(route::device), payload(4));
+  const auto& over_device = group[1].receive(from(0, 4), 4);
+  for (int i = 0; i < 2; ++i) group.deliver(0, 1);
   const auto data = [](protocol::operation_id id, std::size_t bytes) {
     return packet_of(protocol::data{id, bytes}, bytes);
   };
@@ -205,9 +207,10 @@ TEST_CASE("data for anything but a receive of this peer that expects it is a vio
     CHECK_FALSE(group[1].deliver(0, data(later_generation(expecting.id), bytes)));
     CHECK_FALSE(group[1].deliver(0, data(unmatched.id, bytes)));
     CHECK_FALSE(group[1].deliver(0, data(sent.id, bytes)));
+    CHECK_FALSE(group[1].deliver(0, data(over_device.id, bytes)));
     CHECK_FALSE(group[1].deliver(0, data(~protocol::operation_id{0}, bytes)));
   }
-  CHECK(group[1].running() == 3);
+  CHECK(group[1].running() == 4);
   CHECK(group[1].deliver(0, data(expecting.id, 4)));
   CHECK(expecting.succeeded());
   CHECK_FALSE(group[1].deliver(0, data(expecting.id, 0)));

@@ -82,9 +82,10 @@ reply gathering::outcome() const {
 asio::awaitable<reply> gathering::conclude() {
   reply result = outcome();
   last_word_ = encode(result);
-  ended_ = true;
+  life_ = life::ended;
   untold_ = waiting_.size();
-  for (stream_socket* socket : waiting_) socket->cancel();
+  error_code ignored;
+  for (stream_socket* socket : waiting_) socket->cancel(ignored);
   // Each of them has its own deadline.
   while (untold_ != 0) {
     error_code woken;
@@ -95,7 +96,7 @@ asio::awaitable<reply> gathering::conclude() {
 }
 
 void gathering::abandon() {
-  ended_ = false;
+  life_ = life::abandoned;
   error_code ignored;
   for (stream_socket* socket : waiting_) socket->close(ignored);
 }
@@ -114,17 +115,14 @@ asio::awaitable<void> gathering::serve(std::shared_ptr<gathering> self, hello cl
     const std::optional<int> rank = co_await admit(client, stream);
     if (!rank) co_return;
     stream_socket idle = stream.release();
-    const bool to_be_told = co_await stays(idle);
-    if (!to_be_told) {
+    co_await stay(idle);
+    if (life_ == life::ended)
+      co_await tell(std::move(idle));
+    else
       remove(*rank);
-      co_return;
-    }
-    timed_stream last(std::move(idle), strand_, clock::now() + last_word_timeout);
-    co_await last.write(last_word_);
   } catch (const std::exception& problem) {
     note("rank " + std::to_string(client.from) + " broke off: " + problem.what());
   }
-  if (untold_ != 0 && --untold_ == 0) changed_.cancel();
 }
 
 std::string gathering::conflict(const hello& client, const contribution& what) const {
@@ -142,7 +140,7 @@ std::string gathering::conflict(const hello& client, const contribution& what) c
 // Nothing where the client was refused.
 asio::awaitable<std::optional<int>> gathering::admit(const hello& client, timed_stream& stream) {
   const contribution what = co_await read_contribution(stream);
-  if (ended_) co_return std::nullopt;
+  if (life_ != life::open) co_return std::nullopt;
   const std::string problem = conflict(client, what);
   if (problem.empty()) {
     add(client.from, what);
@@ -158,12 +156,22 @@ asio::awaitable<std::optional<int>> gathering::admit(const hello& client, timed_
 }
 
 // Until the end of the gathering, or until the rank hangs up. No rank has anything to say meanwhile.
-asio::awaitable<bool> gathering::stays(stream_socket& socket) {
+asio::awaitable<void> gathering::stay(stream_socket& socket) {
   waiting_.insert(&socket);
   error_code woken;
   co_await socket.async_wait(stream_socket::wait_read, asio::redirect_error(asio::use_awaitable, woken));
   waiting_.erase(&socket);
-  co_return ended_;
+}
+
+// Who cannot be told any more learns it from its broken connection.
+asio::awaitable<void> gathering::tell(stream_socket socket) {
+  timed_stream stream(std::move(socket), strand_, clock::now() + last_word_timeout);
+  try {
+    co_await stream.write(last_word_);
+  } catch (const boost::system::system_error&) {
+    stream.close();
+  }
+  if (--untold_ == 0) changed_.cancel();
 }
 
 }  // namespace weft::detail

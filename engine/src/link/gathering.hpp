@@ -10,6 +10,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
@@ -40,6 +41,7 @@ class gathering : public std::enable_shared_from_this<gathering> {
 
  private:
   using clock = std::chrono::steady_clock;
+  enum class life : std::uint8_t { open, ended, abandoned };
 
   [[nodiscard]] bool complete() const noexcept { return joined_ == cards_.size(); }
   [[nodiscard]] std::string conflict(const hello& client, const contribution& what) const;
@@ -49,7 +51,8 @@ class gathering : public std::enable_shared_from_this<gathering> {
 
   boost::asio::awaitable<void> serve(std::shared_ptr<gathering> self, hello client, stream_socket socket);
   boost::asio::awaitable<std::optional<int>> admit(const hello& client, timed_stream& stream);
-  boost::asio::awaitable<bool> stays(stream_socket& socket);
+  boost::asio::awaitable<void> stay(stream_socket& socket);
+  boost::asio::awaitable<void> tell(stream_socket socket);
 
   boost::asio::any_io_executor strand_;
   clock::time_point began_ = clock::now();
@@ -62,7 +65,7 @@ class gathering : public std::enable_shared_from_this<gathering> {
   std::unordered_set<stream_socket*> waiting_;
   std::size_t untold_ = 0;
   std::vector<std::byte> last_word_;
-  bool ended_ = false;
+  life life_ = life::open;
 };
 
 }  // namespace weft::detail

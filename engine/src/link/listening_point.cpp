@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "link/listening_point.hpp"
 
+#include "link/acceptor.hpp"
 #include "link/address.hpp"
+#include "link/connect.hpp"
+#include "link/stream_sockets.hpp"
 
 #include <weft/engine/error.hpp>
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "link/byte_stream.hpp"
-#include "link/connect.hpp"
+#include "link/acceptor.hpp"
+#include "link/credentials.hpp"
+#include "link/handshake.hpp"
 
 #include <weft/engine/options.hpp>
 

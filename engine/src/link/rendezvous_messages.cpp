@@ -39,6 +39,8 @@ asio::awaitable<std::string> read_text(timed_stream& stream) {
                                              std::to_string(longest_text) + " are allowed");
   std::string text(size, '\0');
   co_await stream.read(std::as_writable_bytes(std::span(text)));
+  if (!std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < '\x7f'; }))
+    throw error(errc::malformed_message, "a text at the rendezvous is not printable");
   co_return text;
 }
 

@@ -226,9 +226,7 @@ void endpoint::match(operation_id receive, int source, const announce& body, pay
   op.details.peer = source;
   op.details.tag = body.tag;
   op.details.any_tag = false;
-  op.any_source = false;
   op.details.phase = phase::matched;
-  op.state = operation_state::unmatched;
   if (const errc problem = compare(op, body); problem != errc{})
     return fail_match(receive, source, body, problem, place, out);
   op.details.here.bytes = body.bytes;

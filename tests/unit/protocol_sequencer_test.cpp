@@ -231,7 +231,7 @@ TEST_CASE("a transfer can be withdrawn until it is in the log") {
   CHECK_FALSE(all.subject().withdraw(group, between(1, 2, 9)));
   CHECK_FALSE(all.subject().withdraw(group, between(2, 1, 1)));
   CHECK_FALSE(all.subject().withdraw(pair, between(1, 2, 1)));
-  for (const std::uint64_t id : {1, 3, 4}) CHECK(all.subject().withdraw(group, between(1, 2, id)));
+  for (const std::uint64_t id : {1U, 3U, 4U}) CHECK(all.subject().withdraw(group, between(1, 2, id)));
   CHECK_FALSE(all.subject().withdraw(group, between(1, 2, 3)));
   CHECK_FALSE(all.subject().drained(2));
   all.match(group, between(1, 2, 5));

@@ -80,7 +80,7 @@ class ordered_index {
     const auto [list, previous, next] = at(which, slot);
     (previous == no_slot ? list->first : at(which, previous).next) = next;
     (next == no_slot ? list->last : at(which, next).previous) = previous;
-    if (list->is_empty()) lists_.emptied();
+    if (list->is_empty()) lists_.emptied(*list);
   }
 
   slot_lists lists_;

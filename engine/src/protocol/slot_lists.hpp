@@ -3,9 +3,9 @@
 
 #include "protocol/pattern.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 #include <unordered_map>
 #include <utility>
@@ -16,43 +16,46 @@ namespace weft::protocol {
 /// Stands for "none" among slots.
 inline constexpr std::uint32_t no_slot = std::numeric_limits<std::uint32_t>::max();
 
-/// The two ends of a list of slots.
+/// A list of slots with that pattern for its name: its two ends.
 struct slot_list {
+  pattern name;
   std::uint32_t first = no_slot;
   std::uint32_t last = no_slot;
+  bool was_emptied = false;  ///< and is remembered for that
 
   [[nodiscard]] bool is_empty() const noexcept { return first == no_slot; }
 };
 
-/// One list of slots per pattern. Lists stay where they are while they hold anything. Emptied ones are kept for a
-/// while, as a tag in use comes again, and their nodes are used again after that: programs that make a new tag for each
-/// message neither grow this table nor allocate.
+/// One list of slots per pattern. Lists stay where they are while they hold anything. The ones emptied last are kept,
+/// as a tag in use comes again, and nodes are used again after that: programs that make a new tag for each message
+/// neither grow this table nor allocate.
 class slot_lists {
  public:
   /// The list of that pattern, about to receive a slot.
-  slot_list& for_insertion(const pattern& key) {
-    if (const auto found = lists_.find(key); found != lists_.end()) {
-      if (found->second.is_empty()) --empty_;
-      return found->second;
-    }
-    if (spare_.empty()) return lists_[key];
-    node reused = std::move(spare_.back());
+  slot_list& for_insertion(const pattern& name) {
+    if (const auto found = lists_.find(name); found != lists_.end()) return found->second;
+    if (spare_.empty()) return lists_.try_emplace(name, slot_list{.name = name}).first->second;
+    map::node_type reused = std::move(spare_.back());
     spare_.pop_back();
-    reused.key() = key;
+    reused.key() = name;
+    reused.mapped() = {.name = name};
     return lists_.insert(std::move(reused)).position->second;
   }
 
   /// The first slot in the list of that pattern.
-  [[nodiscard]] std::uint32_t first(const pattern& key) const {
-    const auto found = lists_.find(key);
+  [[nodiscard]] std::uint32_t first(const pattern& name) const {
+    const auto found = lists_.find(name);
     return found == lists_.end() ? no_slot : found->second.first;
   }
 
-  /// A list has lost its last slot; it may be gone afterwards.
-  void emptied() {
-    ++empty_;
-    // Only when most are empty: the sweep then costs no more than the removals that led to it.
-    if (empty_ > to_keep()) sweep();
+  /// `list` has lost its last slot. Another one, emptied long ago, may go.
+  void emptied(slot_list& list) {
+    if (std::exchange(list.was_emptied, true)) return;
+    slot_list* const oldest = std::exchange(emptied_[oldest_], &list);
+    oldest_ = (oldest_ + 1) % emptied_.size();
+    if (oldest == nullptr) return;
+    oldest->was_emptied = false;
+    if (oldest->is_empty()) discard(*oldest);
   }
 
   /// Lists in the table, empty ones included.
@@ -60,25 +63,19 @@ class slot_lists {
 
  private:
   using map = std::unordered_map<pattern, slot_list, pattern_hash>;
-  using node = map::node_type;
 
-  /// Empty lists that stay whatever happens: some tens of kilobytes, and the tags of most programs.
-  static constexpr std::size_t always_kept = 256;
+  /// Empty lists, and then spare nodes, that are kept: enough for the tags of most programs, in some tens of kilobytes.
+  static constexpr std::size_t kept = 256;
 
-  [[nodiscard]] std::size_t to_keep() const noexcept { return always_kept + lists_.size() - empty_; }
-
-  void sweep() {
-    for (auto at = lists_.begin(); at != lists_.end();) {
-      const auto here = at++;
-      if (here->second.is_empty()) spare_.push_back(lists_.extract(here));
-    }
-    empty_ = 0;
-    if (spare_.size() > to_keep()) spare_.resize(to_keep());
+  void discard(const slot_list& empty) {
+    map::node_type node = lists_.extract(empty.name);
+    if (spare_.size() < kept) spare_.push_back(std::move(node));
   }
 
   map lists_;
-  std::vector<node> spare_;
-  std::size_t empty_ = 0;
+  std::array<slot_list*, kept> emptied_{};  ///< a ring: every empty list is in it
+  std::size_t oldest_ = 0;                  ///< in the ring
+  std::vector<map::node_type> spare_;
 };
 
 }  // namespace weft::protocol

@@ -7,9 +7,14 @@
 
 #include <exception>
 #include <span>
+#include <string_view>
 #include <tuple>
 
 namespace weft::serializers {
+
+namespace detail {
+[[noreturn]] void fail_to_load(const reader& in, const std::exception& problem, std::string_view types);
+}  // namespace detail
 
 /// Appends one frame that holds the objects, in order. Objects shared within the frame (shared_ptr) are written once.
 /// What the serialization of an object throws passes through, and leaves `out` as it was.
@@ -34,8 +39,7 @@ void decode_into(std::span<const std::byte> frame, const limits& bounds, Ts&... 
   } catch (const decode_error&) {
     throw;
   } catch (const std::exception& problem) {
-    in.fail(std::string("bytes that cannot be loaded (") + problem.what() + ")",
-            "objects of type " + std::string(detail::joined_names<Ts...>::value));
+    detail::fail_to_load(in, problem, detail::joined_names<Ts...>::value);
   }
   in.expect_end();
 }

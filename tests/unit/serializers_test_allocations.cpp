@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serializers_test_allocations.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+std::atomic<std::size_t> largest = 0;
+}  // namespace
+
+void forget_allocations() noexcept {
+  largest = 0;
+}
+std::size_t largest_allocation() noexcept {
+  return largest;
+}
+
+void* operator new(std::size_t size) {
+  largest = std::max(largest.load(), size);
+  if (void* const memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}

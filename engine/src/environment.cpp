@@ -16,9 +16,13 @@ namespace {
 
 constexpr int largest_port = 65535;
 
-[[noreturn]] void refuse(const std::string& text) { throw error(errc::bad_environment, text); }
+[[noreturn]] void refuse(const std::string& text) {
+  throw error(errc::bad_environment, text);
+}
 
-std::string quote(const std::string& name, const std::string& value) { return name + "=\"" + value + "\""; }
+std::string quote(const std::string& name, const std::string& value) {
+  return name + "=\"" + value + "\"";
+}
 
 std::optional<std::string> read(const environment& variable, const char* name) {
   const char* const value = variable(name);
@@ -104,8 +108,8 @@ std::optional<std::string> beside_torchrun(const environment& variable) {
   const auto port = read_number(variable, "MASTER_PORT", 1, largest_port - 1);
   if (!host && !port) return {};
   if (!host || !port)
-    refuse(std::string(host ? "MASTER_ADDR" : "MASTER_PORT") + " is set, but " + (host ? "MASTER_PORT" : "MASTER_ADDR") +
-           " is not: set both, or set WEFT_RENDEZVOUS=host:port");
+    refuse(std::string(host ? "MASTER_ADDR" : "MASTER_PORT") + " is set, but " +
+           (host ? "MASTER_PORT" : "MASTER_ADDR") + " is not: set both, or set WEFT_RENDEZVOUS=host:port");
   const bool needs_brackets = host->find(':') != std::string::npos && host->front() != '[';
   return check_address("MASTER_ADDR", (needs_brackets ? "[" + *host + "]" : *host) + ":" + std::to_string(*port + 1));
 }

@@ -34,11 +34,11 @@ void set(rank_card& card, std::string_view key, std::string_view value, int rank
 
 std::string rank_card::text() const {
   std::string all(first_line);
-  all += "\nincarnation=" + std::to_string(incarnation);
-  all += "\ninline-credit=" + std::to_string(inline_credit);
-  all += "\nlinks=" + links;
-  all += "\ndevice=" + device;
-  if (!sequencer.empty()) all += "\nsequencer=" + sequencer;
+  all += ";incarnation=" + std::to_string(incarnation);
+  all += ";inline-credit=" + std::to_string(inline_credit);
+  all += ";links=" + links;
+  all += ";device=" + device;
+  if (!sequencer.empty()) all += ";sequencer=" + sequencer;
   return all;
 }
 
@@ -46,7 +46,7 @@ rank_card rank_card::parse(std::string_view text, int rank) {
   rank_card card;
   if (!text.starts_with(first_line)) refuse(rank, "it does not begin with " + std::string(first_line));
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::size_t end = std::min(text.find(';'), text.size());
     const std::string_view line = text.substr(0, end);
     const std::size_t equals = line.find('=');
     if (equals == std::string_view::npos) refuse(rank, "\"" + std::string(line) + "\" has no =");

@@ -8,8 +8,8 @@
 
 namespace weft::detail {
 
-/// What a rank tells the others at the rendezvous: how to reach its parts, and what it grants. As text: one
-/// "key=value" a line, so that a person can read it in a store.
+/// What a rank tells the others at the rendezvous: how to reach its parts, and what it grants. As one line of text:
+/// "key=value" pairs between semicolons, so that a person can read it in a store.
 struct rank_card {
   std::uint64_t incarnation = 0;
   std::size_t inline_credit = 0;

@@ -98,7 +98,8 @@ std::function<void(bytes&)> corrupt(std::size_t position) {
 }  // namespace
 
 TEST_CASE("two ends with one key learn who they are") {
-  for (const char* key : {"", "secret", "a key that is much longer than a block of the hash function, which is 64 bytes"}) {
+  for (const char* key :
+       {"", "secret", "a key that is much longer than a block of the hash function, which is 64 bytes"}) {
     wire line(key, key);
     line.run();
     CHECK(line.client_status == handshake_status::done);

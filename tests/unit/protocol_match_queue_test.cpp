@@ -146,6 +146,21 @@ TEST_CASE("tags that never come again leave nothing behind") {
   CHECK(queue.list_count() < 2'000);
 }
 
+TEST_CASE("tags that come twice, and wait long the second time, leave nothing behind") {
+  constexpr std::uint32_t window = 1'000;
+  match_queue queue;
+  for (std::uint32_t tag = 0; tag < 20'000; ++tag) {
+    REQUIRE_FALSE(queue.arrive(tag % window, 1, tag));
+    REQUIRE(queue.post(0, exactly(1, tag)) == tag % window);
+    REQUIRE_FALSE(queue.arrive(tag % window, 1, tag));
+    if (tag + 1 < window) continue;
+    const std::uint32_t oldest = tag + 1 - window;
+    REQUIRE(queue.post(0, exactly(1, oldest)) == oldest % window);
+  }
+  CHECK(queue.unexpected_count() == window - 1);
+  CHECK(queue.list_count() < 5'000);
+}
+
 TEST_CASE("a burst of many tags leaves few lists behind") {
   constexpr std::uint32_t many = 100'000;
   match_queue queue;

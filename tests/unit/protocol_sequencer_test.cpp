@@ -240,6 +240,8 @@ TEST_CASE("a transfer can be withdrawn until it is in the log") {
   CHECK(transfers(all.batches(2)[0]) == std::vector{between(1, 2, 2)});
   CHECK(transfers(all.batches(2)[1]) == std::vector{between(1, 2, 5)});
   CHECK(all.subject().idle());
+  CHECK(all.subject().drained(1));
+  CHECK(all.subject().drained(2));
 }
 
 TEST_CASE("a lane whose first transfer was withdrawn stands where its next one belongs") {
@@ -251,6 +253,18 @@ TEST_CASE("a lane whose first transfer was withdrawn stands where its next one b
   CHECK(all.subject().withdraw(group, between(2, 3, 1)));
   all.finish_everywhere(all.batches(0).front().number);
   CHECK(transfers(all.batches(2).front()) == std::vector{between(3, 2, 2), between(2, 3, 3)});
+}
+
+TEST_CASE("what waits behind the first transfers of its lanes is taken by age too") {
+  fixture all(4);
+  occupy(all);
+  const std::vector waiting{between(2, 3, 1), between(3, 2, 2), between(3, 2, 3), between(2, 3, 4)};
+  for (const transfer& one : waiting) all.match(group, one);
+  all.finish_everywhere(all.batches(0)[0].number);
+  all.finish_everywhere(all.batches(0)[1].number);
+  REQUIRE(all.batches(2).size() == 2);
+  CHECK(transfers(all.batches(2)[0]) == std::vector{waiting[0], waiting[1]});
+  CHECK(transfers(all.batches(2)[1]) == std::vector{waiting[2], waiting[3]});
 }
 
 TEST_CASE("a rank is drained when none of its transfers waits or is unfinished") {

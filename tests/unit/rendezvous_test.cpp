@@ -37,7 +37,9 @@ struct outcome {
   [[nodiscard]] bool says(const std::string& part) const { return text.find(part) != std::string::npos; }
 };
 
-std::string card_of(int rank) { return "card of rank " + std::to_string(rank); }
+std::string card_of(int rank) {
+  return "card of rank " + std::to_string(rank);
+}
 
 asio::awaitable<void> take_part(outcome& result, meeting_place place, int rank, int world_size,
                                 std::chrono::milliseconds timeout) {
@@ -55,7 +57,8 @@ class participant {
   participant(meeting_place place, int rank, int world_size, std::chrono::milliseconds timeout = 20s)
       : thread_([this, place = std::move(place), rank, world_size, timeout] {
           asio::io_context context;
-          asio::co_spawn(context, take_part(result_, place, rank, world_size, timeout), [](const std::exception_ptr&) {});
+          asio::co_spawn(context, take_part(result_, place, rank, world_size, timeout),
+                         [](const std::exception_ptr&) {});
           context.run();
         }) {}
   ~participant() {
@@ -84,7 +87,9 @@ int free_port() {
   return probe.local_address().port;
 }
 
-std::string free_tcp() { return "127.0.0.1:" + std::to_string(free_port()); }
+std::string free_tcp() {
+  return "127.0.0.1:" + std::to_string(free_port());
+}
 
 /// Gives each participant its way to the place where all meet.
 using way = std::function<meeting_place()>;

@@ -122,9 +122,7 @@ class acceptor::service : public std::enable_shared_from_this<service> {
     return where;
   }
 
-  void start() {
-    asio::co_spawn(strand_, accept_all(shared_from_this()), asio::detached);
-  }
+  void start() { asio::co_spawn(strand_, accept_all(shared_from_this()), asio::detached); }
 
   void close() {
     closed_ = true;
@@ -191,7 +189,8 @@ class acceptor::service : public std::enable_shared_from_this<service> {
     std::size_t budget = 16 * unread.size();
     while (!problem && budget >= unread.size()) {
       budget -= unread.size();
-      co_await stream.socket().async_read_some(asio::buffer(unread), asio::redirect_error(asio::use_awaitable, problem));
+      co_await stream.socket().async_read_some(asio::buffer(unread),
+                                               asio::redirect_error(asio::use_awaitable, problem));
     }
   }
 
@@ -199,6 +198,7 @@ class acceptor::service : public std::enable_shared_from_this<service> {
   void conclude(timed_stream& stream, server_handshake& side, const std::string& who) {
     const hello client = side.client();
     const verdict answer = callbacks_.admit(client);
+    if (closed_) return;  // by the callback
     stream_socket socket = stream.release();
     const auto output = side.decide(answer).output;
     // The first bytes after a few others always fit in the kernel's buffer.
@@ -220,7 +220,9 @@ class acceptor::service : public std::enable_shared_from_this<service> {
   }
 
   struct registration {
-    registration(std::unordered_set<timed_stream*>& all, timed_stream& own) : all_(all), own_(&own) { all_.insert(own_); }
+    registration(std::unordered_set<timed_stream*>& all, timed_stream& own) : all_(all), own_(&own) {
+      all_.insert(own_);
+    }
     ~registration() { all_.erase(own_); }
     registration(const registration&) = delete;
     registration& operator=(const registration&) = delete;
@@ -247,7 +249,9 @@ acceptor::acceptor(const asio::any_io_executor& executor, const address& where, 
   service_->start();
 }
 
-acceptor::~acceptor() { close(); }
+acceptor::~acceptor() {
+  close();
+}
 
 void acceptor::close() {
   if (const auto ended = std::exchange(service_, nullptr)) ended->close();

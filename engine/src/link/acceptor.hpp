@@ -19,7 +19,8 @@ namespace weft::detail {
 struct acceptor_callbacks {
   /// A client has proved that it holds the key: may it come in?
   std::function<verdict(const hello&)> admit;
-  /// Follows every `admit` that said `accepted`, at once. A connection that broke meanwhile shows it at its first use.
+  /// Follows every `admit` that said `accepted`, at once, unless that closed the acceptor. A connection that broke
+  /// meanwhile shows it at its first use.
   std::function<void(const hello&, stream_socket)> accepted;
   /// A sentence about a stranger that was refused, or about a failure to accept. May be empty.
   std::function<void(std::string)> report;
@@ -43,8 +44,8 @@ class acceptor {
   /// With the name or the port that it got.
   [[nodiscard]] const address& local_address() const noexcept { return local_; }
 
-  /// Ends the handshakes under way. On an executor with one thread, or on its strand, no callback comes any more; with
-  /// several threads one may be under way in another.
+  /// Ends the handshakes under way and frees the address: at once where it is called on the executor, else as soon as
+  /// the executor comes to it. No callback begins any more; with several threads one may be under way in another.
   void close();
 
  private:

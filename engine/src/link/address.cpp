@@ -42,8 +42,8 @@ std::uint16_t parse_port(std::string_view port, std::string_view whole) {
 address parse_unix(std::string_view name, std::string_view whole) {
   if (name.empty()) refuse(whole, "the name is empty");
   if (name.size() > longest_name)
-    refuse(whole, "the name has " + std::to_string(name.size()) + " characters, and may have " +
-                      std::to_string(longest_name));
+    refuse(whole,
+           "the name has " + std::to_string(name.size()) + " characters, and may have " + std::to_string(longest_name));
   return address::of_unix(std::string(name));
 }
 
@@ -76,7 +76,9 @@ address parse_tcp(std::string_view text, std::string_view whole) {
 
 }  // namespace
 
-address address::of_unix(std::string name) { return {address_family::unix_socket, {}, 0, std::move(name)}; }
+address address::of_unix(std::string name) {
+  return {address_family::unix_socket, {}, 0, std::move(name)};
+}
 
 address address::of_tcp(std::string host, std::uint16_t port) {
   return {address_family::tcp, std::move(host), port, {}};

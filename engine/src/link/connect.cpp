@@ -52,8 +52,8 @@ bool is_crowded(const error_code& code) {
 // Seen while a listener, its host or its name does not exist yet, or its predecessor is going away.
 bool is_absence(const error_code& code) {
   namespace generic = boost::system::errc;
-  return code == asio::error::connection_refused || code == asio::error::connection_reset ||
-         code == asio::error::eof || code == asio::error::broken_pipe || code == asio::error::host_unreachable ||
+  return code == asio::error::connection_refused || code == asio::error::connection_reset || code == asio::error::eof ||
+         code == asio::error::broken_pipe || code == asio::error::host_unreachable ||
          code == asio::error::network_unreachable || code == asio::error::host_not_found ||
          code == asio::error::host_not_found_try_again || code == generic::timed_out;
 }
@@ -66,10 +66,13 @@ bool is_name_problem(const error_code& code) {
 [[noreturn]] void throw_refused(verdict answer, const std::string& place) {
   const std::string text = "the other end at \"" + place + "\" refuses: " + std::string(describe(answer));
   switch (answer) {
-    case verdict::busy: throw refused_as_busy(asio::error::already_connected, text);
+    case verdict::busy:
+      throw refused_as_busy(asio::error::already_connected, text);
     case verdict::unknown_incarnation:
-    case verdict::closing: throw error(errc::peer_lost, text);
-    default: throw error(errc::rendezvous_conflict, text);
+    case verdict::closing:
+      throw error(errc::peer_lost, text);
+    default:
+      throw error(errc::rendezvous_conflict, text);
   }
 }
 
@@ -193,8 +196,8 @@ class dialler {
 asio::awaitable<connection> connect_authenticated(const address& where, const credentials& secret, hello mine,
                                                   std::chrono::milliseconds timeout, absent_listener absent) {
   if (where.family == address_family::tcp && secret.job_key.empty())
-    throw error(errc::job_key_required, "connecting to \"" + where.text() +
-                                            "\" needs a job key: set WEFT_JOB_KEY to one secret on all ranks");
+    throw error(errc::job_key_required,
+                "connecting to \"" + where.text() + "\" needs a job key: set WEFT_JOB_KEY to one secret on all ranks");
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const asio::any_io_executor strand = asio::make_strand(executor);
   dialler attempts(where, secret, mine, timeout, absent, executor, strand);

@@ -38,8 +38,8 @@ enum class absent_listener : std::uint8_t { fails, is_awaited };
 /// Throws `weft::error`: `authentication_failed`, `protocol_mismatch`, `address_unusable`, `job_key_required`,
 /// `timed_out`, `rendezvous_conflict` or `peer_lost` by the server's verdict, `refused_as_busy`, or the error code of
 /// the connection.
-[[nodiscard]] boost::asio::awaitable<connection> connect_authenticated(
-    const address& where, const credentials& secret, hello mine, std::chrono::milliseconds timeout,
-    absent_listener absent = absent_listener::fails);
+[[nodiscard]] boost::asio::awaitable<connection> connect_authenticated(const address& where, const credentials& secret,
+                                                                       hello mine, std::chrono::milliseconds timeout,
+                                                                       absent_listener absent = absent_listener::fails);
 
 }  // namespace weft::detail

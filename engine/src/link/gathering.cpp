@@ -72,8 +72,9 @@ reply gathering::outcome() const {
     return result;
   }
   result.kind = reply_kind::timed_out;
-  std::string text = "rendezvous: " + describe_missing(cards_, std::chrono::duration_cast<std::chrono::milliseconds>(
-                                                                   clock::now() - began_));
+  std::string text =
+      "rendezvous: " +
+      describe_missing(cards_, std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - began_));
   for (const std::string& note : notes_) text += "; " + note;
   result.texts.push_back(std::move(text));
   return result;
@@ -126,8 +127,8 @@ asio::awaitable<void> gathering::serve(std::shared_ptr<gathering> self, hello cl
 }
 
 std::string gathering::conflict(const hello& client, const contribution& what) const {
-  const std::string newcomer = what.who + " joins as rank " + std::to_string(client.from) + " of " +
-                               std::to_string(client.world_size);
+  const std::string newcomer =
+      what.who + " joins as rank " + std::to_string(client.from) + " of " + std::to_string(client.world_size);
   const int world_size = static_cast<int>(cards_.size());
   if (client.world_size != world_size)
     return newcomer + ", but " + who_[0] + ", which is rank 0, has a world size of " + std::to_string(world_size);

@@ -30,8 +30,12 @@ constexpr std::string_view verdict_role = "weft: my verdict";
 
 constexpr const char* wrong_key = "the other end holds another job key: set WEFT_JOB_KEY to one secret on all ranks";
 
-const unsigned char* raw(const std::byte* bytes) { return reinterpret_cast<const unsigned char*>(bytes); }
-unsigned char* raw(std::byte* bytes) { return reinterpret_cast<unsigned char*>(bytes); }
+const unsigned char* raw(const std::byte* bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes);
+}
+unsigned char* raw(std::byte* bytes) {
+  return reinterpret_cast<unsigned char*>(bytes);
+}
 
 void initialize_sodium() {
   static const int result = sodium_init();
@@ -59,13 +63,20 @@ class number_reader {
 
 std::string_view describe(verdict what) noexcept {
   switch (what) {
-    case verdict::accepted: return "accepted";
-    case verdict::busy: return "another connection between the two stands";
-    case verdict::wrong_rank: return "it is not the rank asked for, or does not expect this one";
-    case verdict::wrong_world_size: return "its world size is another";
-    case verdict::unknown_incarnation: return "it does not know this incarnation of the rank";
-    case verdict::wrong_purpose: return "it does not serve this purpose";
-    case verdict::closing: return "it is closing";
+    case verdict::accepted:
+      return "accepted";
+    case verdict::busy:
+      return "another connection between the two stands";
+    case verdict::wrong_rank:
+      return "it is not the rank asked for, or does not expect this one";
+    case verdict::wrong_world_size:
+      return "its world size is another";
+    case verdict::unknown_incarnation:
+      return "it does not know this incarnation of the rank";
+    case verdict::wrong_purpose:
+      return "it does not serve this purpose";
+    case verdict::closing:
+      return "it is closing";
   }
   return "unknown verdict";
 }
@@ -84,7 +95,9 @@ handshake::handshake(std::string_view job_key, std::uint16_t version) : version_
   crypto_auth_hmacsha256_init(&keyed_, reinterpret_cast<const unsigned char*>(job_key.data()), job_key.size());
 }
 
-handshake::~handshake() { sodium_memzero(&keyed_, sizeof keyed_); }
+handshake::~handshake() {
+  sodium_memzero(&keyed_, sizeof keyed_);
+}
 
 handshake::mac handshake::prove(std::string_view role) const {
   crypto_auth_hmacsha256_state state = keyed_;
@@ -158,9 +171,12 @@ handshake_step client_handshake::start() {
 
 std::size_t client_handshake::wanted() const noexcept {
   switch (awaited_) {
-    case awaited::prelude: return prelude_bytes;
-    case awaited::challenge: return challenge_bytes;
-    case awaited::verdict: return verdict_bytes;
+    case awaited::prelude:
+      return prelude_bytes;
+    case awaited::challenge:
+      return challenge_bytes;
+    case awaited::verdict:
+      return verdict_bytes;
   }
   return 0;
 }
@@ -168,9 +184,12 @@ std::size_t client_handshake::wanted() const noexcept {
 handshake_step client_handshake::received(std::span<const std::byte> bytes) {
   if (bytes.size() != wanted()) return fail(errc::malformed_message, "the handshake was cut short");
   switch (awaited_) {
-    case awaited::prelude: return on_prelude(bytes);
-    case awaited::challenge: return on_challenge(bytes);
-    case awaited::verdict: break;
+    case awaited::prelude:
+      return on_prelude(bytes);
+    case awaited::challenge:
+      return on_challenge(bytes);
+    case awaited::verdict:
+      break;
   }
   return on_verdict(bytes);
 }
@@ -215,14 +234,20 @@ server_handshake::server_handshake(std::string_view job_key, std::uint64_t incar
                                    std::uint16_t version)
     : handshake(job_key, version), incarnation_(incarnation), nonce_(nonce) {}
 
-handshake_step server_handshake::start() { return {handshake_status::receiving, {}, wanted()}; }
+handshake_step server_handshake::start() {
+  return {handshake_status::receiving, {}, wanted()};
+}
 
 std::size_t server_handshake::wanted() const noexcept {
   switch (awaited_) {
-    case awaited::prelude: return prelude_bytes;
-    case awaited::hello: return hello_bytes;
-    case awaited::proof: return mac_bytes;
-    case awaited::decision: break;
+    case awaited::prelude:
+      return prelude_bytes;
+    case awaited::hello:
+      return hello_bytes;
+    case awaited::proof:
+      return mac_bytes;
+    case awaited::decision:
+      break;
   }
   return 0;
 }
@@ -230,10 +255,14 @@ std::size_t server_handshake::wanted() const noexcept {
 handshake_step server_handshake::received(std::span<const std::byte> bytes) {
   if (bytes.size() != wanted()) return fail(errc::malformed_message, "the handshake was cut short");
   switch (awaited_) {
-    case awaited::prelude: return on_prelude(bytes);
-    case awaited::hello: return on_hello(bytes);
-    case awaited::proof: return on_proof(bytes);
-    case awaited::decision: break;
+    case awaited::prelude:
+      return on_prelude(bytes);
+    case awaited::hello:
+      return on_hello(bytes);
+    case awaited::proof:
+      return on_proof(bytes);
+    case awaited::decision:
+      break;
   }
   return fail(errc::malformed_message, "the client spoke out of turn");
 }

@@ -25,8 +25,8 @@
 /// Every MAC is an HMAC-SHA-256 with the job's key over the name of what it proves and all that was said before it, so
 /// none fits another role, connection or message. Numbers are little-endian.
 ///
-/// Fixed for ever: each side begins with the 8 bytes of `prelude`, four of magic, two of version, two of zeros. A server
-/// that meets another version answers with its own prelude and nothing more, so both can name both versions.
+/// Fixed for ever: each side begins with the 8 bytes of `prelude`, four of magic, two of version, two of zeros. A
+/// server that meets another version answers with its own prelude and nothing more, so both can name both versions.
 namespace weft::detail {
 
 enum class purpose : std::uint8_t {

@@ -103,8 +103,8 @@ class in_process_rendezvous final : public rendezvous {
     const std::lock_guard lock(mutex_);
     if (world_size != world_size_)
       throw error(errc::rendezvous_conflict, "rank " + std::to_string(rank) + " joins with world size " +
-                                                 std::to_string(world_size) + " where " +
-                                                 std::to_string(world_size_) + " ranks meet");
+                                                 std::to_string(world_size) + " where " + std::to_string(world_size_) +
+                                                 " ranks meet");
     const meeting_ptr meeting = current_;
     auto& place = meeting->cards[static_cast<std::size_t>(rank)];
     if (place)

@@ -39,13 +39,13 @@ std::string describe_missing(const std::vector<std::optional<std::string>>& card
 
 void check_contribution(int rank, int world_size, const std::string& card) {
   if (rank < 0 || rank >= world_size)
-    throw error(errc::rank_out_of_range, "rank " + std::to_string(rank) + " cannot join a group of " +
-                                             std::to_string(world_size));
+    throw error(errc::rank_out_of_range,
+                "rank " + std::to_string(rank) + " cannot join a group of " + std::to_string(world_size));
   const bool printable = std::all_of(card.begin(), card.end(), [](char c) { return c >= ' ' && c < '\x7f'; });
   if (printable && card.size() < largest_card) return;
-  throw error(errc::invalid_option, "the card of rank " + std::to_string(rank) + " has " +
-                                        std::to_string(card.size()) + " characters: expected fewer than " +
-                                        std::to_string(largest_card) + ", all of them printable");
+  throw error(errc::invalid_option, "the card of rank " + std::to_string(rank) + " has " + std::to_string(card.size()) +
+                                        " characters: expected fewer than " + std::to_string(largest_card) +
+                                        ", all of them printable");
 }
 
 }  // namespace weft::detail

@@ -17,7 +17,7 @@ namespace weft::detail {
 
 /// From a rank that joins.
 struct contribution {
-  std::string who;   ///< for messages about conflicts
+  std::string who;  ///< for messages about conflicts
   std::string card;
   std::chrono::milliseconds patience{};  ///< how long it can still wait
 };

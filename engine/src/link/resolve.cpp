@@ -29,15 +29,16 @@ struct question {
 };
 
 void ask(const std::shared_ptr<question>& asked, const address& where, const asio::any_io_executor& strand) {
-  asked->resolver.async_resolve(
-      where.host, std::to_string(where.port),
-      asio::bind_executor(strand, [asked](const boost::system::error_code& code, const tcp::resolver::results_type& found) {
-        asked->answered = true;
-        asked->answer.problem = code;
-        for (const auto& entry : found) asked->answer.endpoints.emplace_back(entry.endpoint());
-        // Whether the asker waits already or is about to.
-        asked->patience.expires_at(asio::steady_timer::time_point::min());
-      }));
+  asked->resolver.async_resolve(where.host, std::to_string(where.port),
+                                asio::bind_executor(strand, [asked](const boost::system::error_code& code,
+                                                                    const tcp::resolver::results_type& found) {
+                                  asked->answered = true;
+                                  asked->answer.problem = code;
+                                  for (const auto& entry : found)
+                                    asked->answer.endpoints.emplace_back(entry.endpoint());
+                                  // Whether the asker waits already or is about to.
+                                  asked->patience.expires_at(asio::steady_timer::time_point::min());
+                                }));
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ address realize(const address& given, bool has_key) {
 address parse_meeting_place(const std::string& text) {
   address given = address::parse(text);
   if (given.family == address_family::tcp && given.port == 0)
-    throw error(errc::address_unusable, "rendezvous \"" + text + "\": a port other than 0 is needed, the same on all ranks");
+    throw error(errc::address_unusable,
+                "rendezvous \"" + text + "\": a port other than 0 is needed, the same on all ranks");
   return given;
 }
 
@@ -158,14 +159,18 @@ class socket_rendezvous final : public rendezvous {
   }
 
   [[noreturn]] void throw_without_rank_0(const error& problem) const {
-    throw error(errc::rendezvous_timed_out, "rendezvous \"" + given_.text() + "\": rank 0 did not come: " + problem.what());
+    throw error(errc::rendezvous_timed_out,
+                "rendezvous \"" + given_.text() + "\": rank 0 did not come: " + problem.what());
   }
 
   static card_list cards_of(reply result) {
     switch (result.kind) {
-      case reply_kind::conflict: throw error(errc::rendezvous_conflict, "rendezvous: " + result.texts.front());
-      case reply_kind::timed_out: throw error(errc::rendezvous_timed_out, result.texts.front());
-      case reply_kind::cards: break;
+      case reply_kind::conflict:
+        throw error(errc::rendezvous_conflict, "rendezvous: " + result.texts.front());
+      case reply_kind::timed_out:
+        throw error(errc::rendezvous_timed_out, result.texts.front());
+      case reply_kind::cards:
+        break;
     }
     return std::move(result.texts);
   }

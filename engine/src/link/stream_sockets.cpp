@@ -66,7 +66,8 @@ udp::endpoint udp_endpoint(const address& there) {
   udp::resolver resolver(context);
   const auto found = resolver.resolve(there.host, std::to_string(there.port), problem);
   if (problem || found.empty())
-    throw error(errc::address_unusable, "address \"" + there.text() + "\": the host is not found: " + problem.message());
+    throw error(errc::address_unusable,
+                "address \"" + there.text() + "\": the host is not found: " + problem.message());
   return found.begin()->endpoint();
 }
 
@@ -82,7 +83,9 @@ std::optional<stream_endpoint> numeric_endpoint(const address& where) {
   return tcp::endpoint(parsed, where.port);
 }
 
-void close_on_exec(int descriptor) { (void)::fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
+void close_on_exec(int descriptor) {
+  (void)::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+}
 
 void prepare(stream_socket& socket) {
   close_on_exec(socket.native_handle());

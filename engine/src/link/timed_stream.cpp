@@ -20,7 +20,9 @@ timed_stream::timed_stream(stream_socket socket, const asio::any_io_executor& st
   });
 }
 
-timed_stream::~timed_stream() { state_->timer.cancel(); }
+timed_stream::~timed_stream() {
+  state_->timer.cancel();
+}
 
 asio::awaitable<void> timed_stream::read(std::span<std::byte> bytes) {
   co_await asio::async_read(state_->socket, asio::buffer(bytes.data(), bytes.size()), asio::use_awaitable);

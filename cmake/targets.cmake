@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # How every target of this tree is compiled, and how tests are declared.
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(WEFT_CCACHE ccache)
+  if(WEFT_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${WEFT_CCACHE})
+  endif()
+endif()
+
 add_library(weft_build_flags INTERFACE)
 target_compile_features(weft_build_flags INTERFACE cxx_std_20)
 target_compile_options(weft_build_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
@@ -10,6 +17,10 @@ if(WEFT_SANITIZE)
   target_compile_options(weft_build_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer
                          -fno-sanitize-recover=all)
   target_link_options(weft_build_flags INTERFACE -fsanitize=${WEFT_SANITIZE})
+  if(WEFT_SANITIZE STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Asio uses fences, which ThreadSanitizer does not model: tests/support/tsan.supp.
+    target_compile_options(weft_build_flags INTERFACE -Wno-tsan)
+  endif()
 endif()
 
 # weft_add_unit_test(NAME SOURCES... LIBRARIES...): a doctest program, one process for the whole file.
@@ -18,5 +29,6 @@ function(weft_add_unit_test name)
   add_executable(${name} ${test_SOURCES})
   target_link_libraries(${name} PRIVATE ${test_LIBRARIES} weft_test_main weft_build_flags)
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT
+                       "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp")
 endfunction()

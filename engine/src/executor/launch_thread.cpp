@@ -98,6 +98,7 @@ void launch_thread::on_link_closed(message_link&, boost::system::error_code) {
 
 void launch_thread::rank_gone(int rank, bool left) {
   const errc why = left ? errc::peer_left : errc::peer_lost;
+  gone_.emplace(rank, why);
   device_.on_rank_gone(rank, why);
   tell({.what = launch_news::kind::rank_gone, .rank = rank, .why = why});
 }
@@ -127,7 +128,12 @@ bool launch_thread::create(const launch_entry& entry) {
   const bool root = entry.members.front() == self_;
   auto id = unique_ids_.find(entry.communicator);
   if (id == unique_ids_.end()) {
-    if (!root) return false;  // it is on its way
+    const auto gone = gone_.find(entry.members.front());
+    if (!root && gone == gone_.end()) return false;  // it is on its way
+    if (!root) {
+      failed_[entry.communicator] = gone->second;  // nobody is left to make one
+      return true;
+    }
     id = unique_ids_.emplace(entry.communicator, device_.make_unique_id()).first;
     log_->append(static_cast<std::uint8_t>(log_message::identity), unique_id_body{entry.communicator, 0, id->second});
   }

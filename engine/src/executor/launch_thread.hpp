@@ -114,6 +114,7 @@ class launch_thread final : private link_owner, private device_events {
   bool setting_up_ = false;
   std::map<communicator_id, unique_id> unique_ids_;
   std::map<communicator_id, boost::system::error_code> failed_;
+  std::map<int, boost::system::error_code> gone_;
   protocol::launch_gate gate_;
   std::vector<device_transfer> group_;  ///< being put together
   std::map<group_id, std::vector<protocol::operation_id>> launched_;

@@ -62,7 +62,7 @@ bool sequencer_server::on_message(message_link& link, std::uint8_t type, std::sp
     case log_message::finished: {
       const auto finished = protocol::parse<finished_body>(body);
       if (!finished) return false;
-      sequencer_.finished(link.peer(), finished->entry, outbox_);
+      (void)sequencer_.finished(link.peer(), finished->entry, outbox_);
       break;
     }
     case log_message::leaving: rank_gone(link.peer(), true); break;

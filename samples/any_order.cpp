@@ -53,4 +53,6 @@ boost::asio::awaitable<int> exchange(weft::communicator comm, std::vector<std::s
 
 }  // namespace
 
-int main(int argc, char** argv) { return weft::run(argc, argv, exchange); }
+int main(int argc, char** argv) {
+  return weft::run(argc, argv, exchange);
+}

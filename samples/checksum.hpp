@@ -41,7 +41,8 @@ inline std::vector<char> repeated(const std::vector<char>& text, std::size_t byt
   std::vector<char> all;
   all.reserve(bytes);
   while (all.size() < bytes)
-    all.insert(all.end(), text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(text.size(), bytes - all.size())));
+    all.insert(all.end(), text.begin(),
+               text.begin() + static_cast<std::ptrdiff_t>(std::min(text.size(), bytes - all.size())));
   return all;
 }
 

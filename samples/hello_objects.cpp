@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rank but 0 sends rank 0 a greeting, a typed object, and gets an answer. Run it with: weft-run -n 2 hello_objects
+// Every rank but 0 sends rank 0 a greeting, a typed object, and gets an answer. Run it with: weft-run -n 2
+// hello_objects
 #include <weft/weft.hpp>
 
 #include <iostream>
@@ -40,4 +41,6 @@ boost::asio::awaitable<int> greet(weft::communicator comm, std::vector<std::stri
 
 }  // namespace
 
-int main(int argc, char** argv) { return weft::run(argc, argv, greet); }
+int main(int argc, char** argv) {
+  return weft::run(argc, argv, greet);
+}

@@ -21,7 +21,8 @@ struct activations {
 
 // What a stage computes: the sum of its two inputs, byte by byte.
 void compute(activations& one) {
-  for (std::size_t i = 0; i < one.hidden.size(); ++i) one.hidden[i] = static_cast<char>(one.hidden[i] + one.residual[i]);
+  for (std::size_t i = 0; i < one.hidden.size(); ++i)
+    one.hidden[i] = static_cast<char>(one.hidden[i] + one.residual[i]);
 }
 
 activations cut(const std::vector<char>& text, std::size_t begin, std::size_t size) {
@@ -75,4 +76,6 @@ boost::asio::awaitable<int> run_stage(weft::communicator comm, std::vector<std::
 
 }  // namespace
 
-int main(int argc, char** argv) { return weft::run(argc, argv, run_stage); }
+int main(int argc, char** argv) {
+  return weft::run(argc, argv, run_stage);
+}

@@ -6,18 +6,36 @@
 namespace weft {
 namespace detail {
 
-void start(engine_core& core, std::span<operation_request> requests) { core.start(requests); }
-void cancel(engine_core& core, waiter& who) noexcept { core.cancel(who); }
-void abandon(engine_core& core, waiter& who) noexcept { core.abandon(who); }
+void start(engine_core& core, std::span<operation_request> requests) {
+  core.start(requests);
+}
+void cancel(engine_core& core, waiter& who) noexcept {
+  core.cancel(who);
+}
+void abandon(engine_core& core, waiter& who) noexcept {
+  core.abandon(who);
+}
 void complete_soon(engine_core& core, waiter& who, boost::system::error_code code, operation_details details) {
   core.complete_soon(who, code, std::move(details));
 }
-int rank(const engine_core& core) noexcept { return core.rank(); }
-int world_size(const engine_core& core) noexcept { return core.world_size(); }
-communicator_stats stats(engine_core& core) { return core.stats(); }
-const boost::asio::any_io_executor& executor(const engine_core& core) noexcept { return core.executor(); }
-serializers::byte_buffer take_frame(engine_core& core) { return core.take_frame(); }
-void return_frame(engine_core& core, serializers::byte_buffer frame) noexcept { core.return_frame(std::move(frame)); }
+int rank(const engine_core& core) noexcept {
+  return core.rank();
+}
+int world_size(const engine_core& core) noexcept {
+  return core.world_size();
+}
+communicator_stats stats(engine_core& core) {
+  return core.stats();
+}
+const boost::asio::any_io_executor& executor(const engine_core& core) noexcept {
+  return core.executor();
+}
+serializers::byte_buffer take_frame(engine_core& core) {
+  return core.take_frame();
+}
+void return_frame(engine_core& core, serializers::byte_buffer frame) noexcept {
+  core.return_frame(std::move(frame));
+}
 
 }  // namespace detail
 

@@ -16,7 +16,9 @@ using protocol::operation_id;
 constexpr std::size_t largest_kept_frame = std::size_t{1} << 20;
 constexpr std::size_t most_kept_frames = 64;
 
-std::uint32_t slot_of(operation_id id) { return protocol::endpoint::slot_of(id); }
+std::uint32_t slot_of(operation_id id) {
+  return protocol::endpoint::slot_of(id);
+}
 
 }  // namespace
 
@@ -107,7 +109,9 @@ bool engine_core::on_message(message_link& link, std::uint8_t type, std::span<co
 }
 
 bool engine_core::on_peer_message(int peer, message_link& link, std::uint8_t type, std::span<const std::byte> body) {
-  const auto whole = [&]<class Body>(const std::optional<Body>& parsed) { return parsed && body.size() == sizeof(Body); };
+  const auto whole = [&]<class Body>(const std::optional<Body>& parsed) {
+    return parsed && body.size() == sizeof(Body);
+  };
   switch (static_cast<message_type>(type)) {
     case message_type::announce: {
       const auto parsed = protocol::parse<protocol::announce>(body);
@@ -123,7 +127,8 @@ bool engine_core::on_peer_message(int peer, message_link& link, std::uint8_t typ
       const auto parsed = protocol::parse<protocol::clear>(body);
       return whole(parsed) && endpoint_->on_clear(peer, *parsed, actions_);
     }
-    case message_type::data: return on_data(peer, link, body);
+    case message_type::data:
+      return on_data(peer, link, body);
     case message_type::accepted: {
       const auto parsed = protocol::parse<protocol::accepted>(body);
       return whole(parsed) && endpoint_->on_accepted(peer, *parsed, actions_);
@@ -144,7 +149,9 @@ bool engine_core::on_peer_message(int peer, message_link& link, std::uint8_t typ
       const auto parsed = protocol::parse<protocol::credit>(body);
       return whole(parsed) && endpoint_->on_credit(peer, *parsed);
     }
-    case message_type::goodbye: peer_gone(peer, errc::peer_left); return true;
+    case message_type::goodbye:
+      peer_gone(peer, errc::peer_left);
+      return true;
   }
   return false;
 }
@@ -204,7 +211,8 @@ void engine_core::perform() {
 void engine_core::perform(action& next) {
   operation_record& record = records_[slot_of(next.operation)];
   switch (next.type) {
-    case action_type::transmit: return transmit(next);
+    case action_type::transmit:
+      return transmit(next);
     case action_type::take_payload:
       record.expect(arriving_payload_.size());
       record.cursor.write(arriving_payload_.data(), arriving_payload_.size());
@@ -212,14 +220,16 @@ void engine_core::perform(action& next) {
     case action_type::keep_payload:
       kept_[next.message].assign(arriving_payload_.begin(), arriving_payload_.end());
       return;
-    case action_type::drop_payload: return;
+    case action_type::drop_payload:
+      return;
     case action_type::use_kept: {
       const std::vector<std::byte>& kept = kept_[next.message];
       record.expect(kept.size());
       record.cursor.write(kept.data(), kept.size());
       return kept_.drop(next.message);
     }
-    case action_type::drop_kept: return kept_.drop(next.message);
+    case action_type::drop_kept:
+      return kept_.drop(next.message);
     case action_type::keep_local: {
       std::vector<std::byte>& kept = kept_[next.message];
       memory_cursor from(record.pieces);
@@ -232,17 +242,21 @@ void engine_core::perform(action& next) {
       target.expect(next.bytes);
       return copy_message(record.pieces, target.pieces, next.bytes);
     }
-    case action_type::expect_stream: return record.expect(next.bytes);
+    case action_type::expect_stream:
+      return record.expect(next.bytes);
     case action_type::start_stream:
       return links_.stream(next.peer, next.operation, next.other, memory_cursor(record.pieces), next.bytes);
-    case action_type::publish: return transfers_.publish(next.operation, record.pieces);
+    case action_type::publish:
+      return transfers_.publish(next.operation, record.pieces);
     case action_type::revoke:
       if (transfers_.revoke(next.operation)) return endpoint_->revoked(next.operation, next.code, actions_);
       return endpoint_->revoke_refused(next.operation);
     case action_type::report_match:
       return report(next.match);
-    case action_type::complete: return complete(next);
-    case action_type::report_late: return ready_.push(late_failure{next.code, std::move(next.details)});
+    case action_type::complete:
+      return complete(next);
+    case action_type::report_late:
+      return ready_.push(late_failure{next.code, std::move(next.details)});
   }
 }
 

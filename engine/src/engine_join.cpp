@@ -34,10 +34,13 @@ std::uint64_t random_number() {
   return number;
 }
 
-[[noreturn]] void refuse_option(const std::string& text) { throw error(errc::invalid_option, text); }
+[[noreturn]] void refuse_option(const std::string& text) {
+  throw error(errc::invalid_option, text);
+}
 
 void check(const engine_options& options) {
-  if (options.world_size < 1) refuse_option("world_size is " + std::to_string(options.world_size) + "; it is at least 1");
+  if (options.world_size < 1)
+    refuse_option("world_size is " + std::to_string(options.world_size) + "; it is at least 1");
   if (options.rank < 0 || options.rank >= options.world_size)
     refuse_option("rank is " + std::to_string(options.rank) + "; with a world_size of " +
                   std::to_string(options.world_size) + " it is from 0 to " + std::to_string(options.world_size - 1));
@@ -59,7 +62,9 @@ engine_core::engine_core(asio::any_io_executor executor, engine_options options)
       changed_(executor_, mutex_),
       goodbye_timer_(executor_) {}
 
-engine_core::~engine_core() { stop_threads(); }
+engine_core::~engine_core() {
+  stop_threads();
+}
 
 // ---- join
 
@@ -193,8 +198,9 @@ void engine_core::dial(int peer) {
   attempts_.insert_or_assign(peer, attempt);
   // The handler keeps the signal for as long as the coroutine has its slot.
   auto ended = [attempt](const std::exception_ptr&) {};
-  asio::co_spawn(attempt->strand, [self = shared_from_this(), peer] { return self->dial_peer(peer); },
-                 asio::bind_cancellation_slot(attempt->cancel.slot(), std::move(ended)));
+  asio::co_spawn(
+      attempt->strand, [self = shared_from_this(), peer] { return self->dial_peer(peer); },
+      asio::bind_cancellation_slot(attempt->cancel.slot(), std::move(ended)));
 }
 
 asio::awaitable<void> engine_core::dial_peer(int peer) {

@@ -27,7 +27,9 @@ struct call_user {
 
 }  // namespace
 
-void engine_core::begin_turn() { mutex_.lock(); }
+void engine_core::begin_turn() {
+  mutex_.lock();
+}
 
 void engine_core::end_turn() {
   // Answers of the protocol do not wait for user code, which may take its time.
@@ -99,7 +101,9 @@ void engine_core::take_launch_news() {
   if (!launch_) return;
   for (const launch_news& news : launch_->take_news()) {
     switch (news.what) {
-      case launch_news::kind::transferred: endpoint_->on_transferred(news.operation, news.code, actions_); break;
+      case launch_news::kind::transferred:
+        endpoint_->on_transferred(news.operation, news.code, actions_);
+        break;
       case launch_news::kind::rank_gone:
         noticed_gone_[static_cast<std::size_t>(news.rank)] = news.why;
         // A link that stands, or is about to, says itself when it ends, after what it still has to deliver.
@@ -117,13 +121,19 @@ void engine_core::take_launch_news() {
         stats_.pair_communicators.emplace_back(std::min(rank(), news.rank), std::max(rank(), news.rank));
         log(log_level::info, news.text);
         break;
-      case launch_news::kind::batch_issued: ++stats_.batches; break;
-      case launch_news::kind::problem: log(log_level::warning, news.text); break;
+      case launch_news::kind::batch_issued:
+        ++stats_.batches;
+        break;
+      case launch_news::kind::problem:
+        log(log_level::warning, news.text);
+        break;
     }
     perform();
   }
 }
 
-void engine_core::log(log_level level, std::string text) { ready_.push(log_line{level, std::move(text)}); }
+void engine_core::log(log_level level, std::string text) {
+  ready_.push(log_line{level, std::move(text)});
+}
 
 }  // namespace weft::detail

@@ -86,7 +86,8 @@ class memory_cursor {
 };
 
 /// Copies a whole message from one set of pieces to another of the same total size.
-inline void copy_message(std::span<const memory_piece> from, std::span<const memory_piece> to, std::size_t bytes) noexcept {
+inline void copy_message(std::span<const memory_piece> from, std::span<const memory_piece> to,
+                         std::size_t bytes) noexcept {
   memory_cursor target(to);
   for (const memory_piece& piece : from) {
     const std::size_t size = std::min(piece.size, bytes);

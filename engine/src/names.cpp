@@ -28,7 +28,9 @@ bool is_mismatch(const boost::system::error_code& code) {
 
 }  // namespace
 
-std::string_view name(route which) noexcept { return route_names[static_cast<std::size_t>(which)]; }
+std::string_view name(route which) noexcept {
+  return route_names[static_cast<std::size_t>(which)];
+}
 
 std::optional<route> parse_route(std::string_view text) noexcept {
   for (std::size_t i = 0; i < route_names.size(); ++i)
@@ -41,8 +43,12 @@ std::string_view name(element_type type) noexcept {
   return index < element_names.size() ? element_names[index] : "unknown elements";
 }
 
-std::string_view name(operation_kind kind) noexcept { return operation_names[static_cast<std::size_t>(kind)]; }
-std::string_view name(phase at) noexcept { return phase_names[static_cast<std::size_t>(at)]; }
+std::string_view name(operation_kind kind) noexcept {
+  return operation_names[static_cast<std::size_t>(kind)];
+}
+std::string_view name(phase at) noexcept {
+  return phase_names[static_cast<std::size_t>(at)];
+}
 
 std::string describe(const boost::system::error_code& code, const operation_details& details) {
   std::string text(name(details.operation));

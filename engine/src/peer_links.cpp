@@ -10,12 +10,14 @@ bool peer_links::send(int rank, std::uint8_t type, std::span<const std::byte> bo
                       std::size_t payload_bytes) {
   peer_link& peer = at(rank);
   switch (peer.state) {
-    case link_state::gone: return false;
+    case link_state::gone:
+      return false;
     case link_state::open:
       peer.link->append_bytes(type, body, payload, payload_bytes);
       mark(rank);
       return false;
-    default: break;
+    default:
+      break;
   }
   append_message(peer.backlog, type, body, payload, payload_bytes);
   if (peer.state != link_state::none) return false;
@@ -23,8 +25,7 @@ bool peer_links::send(int rank, std::uint8_t type, std::span<const std::byte> bo
   return true;
 }
 
-void peer_links::stream(int rank, std::uint64_t job, std::uint64_t target, memory_cursor payload,
-                        std::uint64_t bytes) {
+void peer_links::stream(int rank, std::uint64_t job, std::uint64_t target, memory_cursor payload, std::uint64_t bytes) {
   peer_link& peer = at(rank);
   if (peer.state != link_state::open) return;
   peer.link->stream(job, target, payload, bytes);
@@ -34,14 +35,19 @@ void peer_links::stream(int rank, std::uint64_t job, std::uint64_t target, memor
 verdict peer_links::admit(int self, int from) {
   peer_link& peer = at(from);
   switch (peer.state) {
-    case link_state::none: peer.state = link_state::incoming; return verdict::accepted;
-    case link_state::incoming: return verdict::accepted;
+    case link_state::none:
+      peer.state = link_state::incoming;
+      return verdict::accepted;
+    case link_state::incoming:
+      return verdict::accepted;
     case link_state::connecting:
       if (self < from) return verdict::busy;
       peer.state = link_state::incoming;
       return verdict::accepted;
-    case link_state::open: return verdict::busy;
-    case link_state::gone: break;
+    case link_state::open:
+      return verdict::busy;
+    case link_state::gone:
+      break;
   }
   return verdict::unknown_incarnation;
 }

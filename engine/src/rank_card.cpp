@@ -18,7 +18,8 @@ constexpr std::string_view first_line = "weft-card=1";
 std::uint64_t number(std::string_view text, int rank) {
   std::uint64_t value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{} || end != text.data() + text.size()) refuse(rank, "\"" + std::string(text) + "\" is no number");
+  if (problem != std::errc{} || end != text.data() + text.size())
+    refuse(rank, "\"" + std::string(text) + "\" is no number");
   return value;
 }
 

@@ -51,8 +51,8 @@ asio::awaitable<void> amid_others(weft::communicator comm, const rank_body& body
   };
   const int peer = comm.size() - 1 - comm.rank();
   const auto across = std::make_shared<receive>();
-  comm.recv(std::span(&across->value, 1), weft::from(peer, 901))(
-      [across](error_code code, const weft::received&) { across->ended = code; });
+  comm.recv(std::span(&across->value, 1),
+            weft::from(peer, 901))([across](error_code code, const weft::received&) { across->ended = code; });
   co_await body(comm);
   const int mine = comm.rank();
   co_await comm.send(std::span(&mine, 1), weft::to(peer, 901).via(weft::route::host));
@@ -262,7 +262,8 @@ TEST_CASE("options that cannot be are refused with their value and what it may b
   ended = end_of_options([](weft::engine_options& options) { options.meeting.reset(); }, 2);
   CHECK(ended.code == errc::invalid_option);
   CHECK(ended.says("no rendezvous: set rendezvous_address"));
-  CHECK_FALSE(end_of_options([](weft::engine_options& options) { options.eager_limit = weft::largest_eager_limit; }).code);
+  CHECK_FALSE(
+      end_of_options([](weft::engine_options& options) { options.eager_limit = weft::largest_eager_limit; }).code);
 }
 
 TEST_CASE("links over TCP are refused without a job key") {

@@ -17,14 +17,16 @@ launch_thread::launch_thread(const listening_options& listening, std::chrono::mi
       events_(events),
       device_(context_, *this, listening, set_up_timeout) {}
 
-launch_thread::~launch_thread() { stop(); }
+launch_thread::~launch_thread() {
+  stop();
+}
 
 void launch_thread::start(stream_socket log, std::vector<std::string> device_cards, int self,
                           std::uint64_t incarnation) {
   self_ = self;
   device_.set_peers(std::move(device_cards), self, incarnation);
-  log_ = std::make_shared<message_link>(rehome(std::move(log), context_.get_executor()), 0, static_cast<link_owner&>(*this),
-                                        nullptr);
+  log_ = std::make_shared<message_link>(rehome(std::move(log), context_.get_executor()), 0,
+                                        static_cast<link_owner&>(*this), nullptr);
   log_->start();
   thread_ = std::thread([this] { context_.run(); });
 }
@@ -112,13 +114,15 @@ void launch_thread::advance() {
 
 bool launch_thread::carry_out(const launch_entry& entry) {
   switch (entry.type) {
-    case log_message::create: return create(entry);
+    case log_message::create:
+      return create(entry);
     case log_message::connect:
       if (failed_.contains(entry.communicator)) return true;
       begin_set_up();
       device_.connect(entry.communicator, entry.source, entry.destination);
       return true;
-    default: return issue(entry);
+    default:
+      return issue(entry);
   }
 }
 

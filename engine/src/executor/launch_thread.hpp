@@ -29,7 +29,7 @@ namespace weft::detail {
 /// What the launch thread tells the engine.
 struct launch_news {
   enum class kind : std::uint8_t {
-    transferred,   ///< `operation` has ended with `code`
+    transferred,  ///< `operation` has ended with `code`
     batch_issued,
     group_opened,  ///< the group's communicator; `text` for the log
     pair_opened,   ///< the communicator with `rank`; `text` for the log
@@ -58,8 +58,8 @@ class launch_events {
 /// order on the device. Runs no user code.
 class launch_thread final : private link_owner, private device_events {
  public:
-  launch_thread(const listening_options& listening, std::chrono::milliseconds set_up_timeout,
-                transfer_table& transfers, launch_events& events);
+  launch_thread(const listening_options& listening, std::chrono::milliseconds set_up_timeout, transfer_table& transfers,
+                launch_events& events);
   ~launch_thread();
 
   /// Where the devices of other ranks reach this one's.

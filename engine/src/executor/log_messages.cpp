@@ -83,10 +83,14 @@ log_message encode(const protocol::log_entry& entry, std::vector<std::byte>& out
 
 std::optional<launch_entry> decode(log_message type, std::span<const std::byte> body) {
   switch (type) {
-    case log_message::create: return decode_create(body);
-    case log_message::connect: return decode_connect(body);
-    case log_message::batch: return decode_batch(body);
-    default: return std::nullopt;
+    case log_message::create:
+      return decode_create(body);
+    case log_message::connect:
+      return decode_connect(body);
+    case log_message::batch:
+      return decode_batch(body);
+    default:
+      return std::nullopt;
   }
 }
 

@@ -10,8 +10,9 @@
 #include <span>
 #include <vector>
 
-/// What the sequencer and the ranks say to each other. Matches go up on a link of the rank's engine; the log comes down,
-/// and reports go up, on a link of its launch thread. Layouts are fixed and little-endian, as on the peers' links.
+/// What the sequencer and the ranks say to each other. Matches go up on a link of the rank's engine; the log comes
+/// down, and reports go up, on a link of its launch thread. Layouts are fixed and little-endian, as on the peers'
+/// links.
 namespace weft::detail {
 
 enum class log_message : std::uint8_t {
@@ -93,9 +94,9 @@ struct launch_entry {
   log_message type = log_message::create;
   std::uint64_t number = 0;
   communicator_id communicator = 0;
-  std::vector<int> members{};                    ///< of `create`
-  int source = -1;                               ///< of `connect`
-  int destination = -1;                          ///< of `connect`
+  std::vector<int> members{};                      ///< of `create`
+  int source = -1;                                 ///< of `connect`
+  int destination = -1;                            ///< of `connect`
   std::vector<batch_operation_body> operations{};  ///< of `batch`
 };
 

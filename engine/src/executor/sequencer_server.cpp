@@ -18,7 +18,9 @@ sequencer_server::sequencer_server(const listening_options& listening, int ranks
       ranks_(static_cast<std::size_t>(ranks)),
       sequencer_(ranks) {}
 
-sequencer_server::~sequencer_server() { stop(); }
+sequencer_server::~sequencer_server() {
+  stop();
+}
 
 void sequencer_server::start(std::vector<std::uint64_t> incarnations) {
   incarnations_ = std::move(incarnations);
@@ -65,11 +67,14 @@ bool sequencer_server::on_message(message_link& link, std::uint8_t type, std::sp
       (void)sequencer_.finished(link.peer(), finished->entry, outbox_);
       break;
     }
-    case log_message::leaving: rank_gone(link.peer(), true); break;
+    case log_message::leaving:
+      rank_gone(link.peer(), true);
+      break;
     case log_message::identity:
       if (!on_unique_id(link.peer(), body)) return false;
       break;
-    default: return false;
+    default:
+      return false;
   }
   distribute();
   return true;

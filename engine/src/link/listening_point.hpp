@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "link/byte_stream.hpp"
 #include "link/acceptor.hpp"
+#include "link/byte_stream.hpp"
 #include "link/credentials.hpp"
 #include "link/handshake.hpp"
 

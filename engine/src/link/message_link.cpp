@@ -46,7 +46,9 @@ void append_message(std::vector<std::byte>& out, std::uint8_t type, std::span<co
 message_link::message_link(stream_socket socket, int peer, link_owner& owner, std::shared_ptr<void> keep_owner)
     : socket_(std::move(socket)), peer_(peer), owner_(owner), keep_owner_(std::move(keep_owner)) {}
 
-void message_link::start() { wait_readable(); }
+void message_link::start() {
+  wait_readable();
+}
 
 void message_link::stream(std::uint64_t job, std::uint64_t target, memory_cursor payload, std::uint64_t bytes) {
   streams_.push_back({job, target, payload, bytes});

@@ -59,10 +59,8 @@ class message_link : public std::enable_shared_from_this<message_link> {
 
   /// Copies a message to the output; it leaves with the next `flush`.
   template <class Body>
-    requires std::is_trivially_copyable_v<Body>
-  void append(std::uint8_t type, const Body& body) {
-    append_bytes(type, std::as_bytes(std::span(&body, 1)));
-  }
+  requires std::is_trivially_copyable_v<Body>
+  void append(std::uint8_t type, const Body& body) { append_bytes(type, std::as_bytes(std::span(&body, 1))); }
   /// The same with a payload of `payload_bytes` behind the body.
   void append_bytes(std::uint8_t type, std::span<const std::byte> body, memory_cursor payload = {},
                     std::size_t payload_bytes = 0) {

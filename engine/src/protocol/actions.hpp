@@ -54,7 +54,7 @@ union message_body {
 struct action {
   action_type type;
   message_type message_kind = message_type::announce;  ///< which member of `body`
-  weft::route route = weft::route::automatic;           ///< of a completed operation
+  weft::route route = weft::route::automatic;          ///< of a completed operation
   int peer = -1;
   std::uint32_t message = 0;
   operation_id operation = 0;
@@ -72,15 +72,24 @@ using actions = std::vector<action>;
 [[nodiscard]] inline std::span<const std::byte> body_bytes(const action& transmit) noexcept {
   const auto size = [&] {
     switch (transmit.message_kind) {
-      case message_type::announce: return sizeof(announce);
-      case message_type::clear: return sizeof(clear);
-      case message_type::accepted: return sizeof(accepted);
-      case message_type::refused: return sizeof(refused);
-      case message_type::withdraw: return sizeof(withdraw);
-      case message_type::withdrawn: return sizeof(withdrawn);
-      case message_type::credit: return sizeof(credit);
-      case message_type::goodbye: return sizeof(goodbye);
-      case message_type::data: break;
+      case message_type::announce:
+        return sizeof(announce);
+      case message_type::clear:
+        return sizeof(clear);
+      case message_type::accepted:
+        return sizeof(accepted);
+      case message_type::refused:
+        return sizeof(refused);
+      case message_type::withdraw:
+        return sizeof(withdraw);
+      case message_type::withdrawn:
+        return sizeof(withdrawn);
+      case message_type::credit:
+        return sizeof(credit);
+      case message_type::goodbye:
+        return sizeof(goodbye);
+      case message_type::data:
+        break;
     }
     return std::size_t{0};
   }();

@@ -21,15 +21,15 @@ namespace weft::coro {
 /// - `get_executor()`: where handlers without an executor of their own run.
 template <class S>
 concept operation_source = std::move_constructible<S> &&
-    requires(S source, waiter<typename S::raw_type>& who, boost::system::error_code code,
-             typename S::raw_type raw, const typename S::result_type& result) {
-      source.start(who);
-      source.cancel(who);
-      source.abandon(who);
-      { source.finish(code, std::move(raw)) } -> std::same_as<typename S::result_type>;
-      result.raise(code);
-      source.get_executor();
-    };
+    requires(S source, waiter<typename S::raw_type>& who, boost::system::error_code code, typename S::raw_type raw,
+             const typename S::result_type& result) {
+  source.start(who);
+  source.cancel(who);
+  source.abandon(who);
+  { source.finish(code, std::move(raw)) } -> std::same_as<typename S::result_type>;
+  result.raise(code);
+  source.get_executor();
+};
 
 /// A lazy operation: nothing happens until it is awaited or called with a completion token.
 ///

@@ -9,8 +9,8 @@
 
 namespace weft::coro {
 
-/// The awaiter of an operation in a coroutine: the operation's state lives in the coroutine frame, nothing is allocated.
-/// Destroying the coroutine while it waits abandons the operation.
+/// The awaiter of an operation in a coroutine: the operation's state lives in the coroutine frame, nothing is
+/// allocated. Destroying the coroutine while it waits abandons the operation.
 template <class Source>
 class coroutine_waiter final : public waiter<typename Source::raw_type> {
  public:

@@ -89,13 +89,13 @@ struct buffer_view {
 
 /// A contiguous range of trivially copyable elements that are not themselves views: one buffer.
 template <class R>
-concept contiguous_buffer =
-    std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+concept contiguous_buffer = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
     std::is_trivially_copyable_v<std::ranges::range_value_t<R>> &&
     !std::convertible_to<std::ranges::range_value_t<R>, const_buffer_view>;
 
 template <class R>
-concept writable_buffer = contiguous_buffer<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+concept writable_buffer =
+    contiguous_buffer<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
 /// A view of a contiguous range, with the element type of its values.
 template <contiguous_buffer R>
@@ -106,7 +106,7 @@ template <contiguous_buffer R>
 
 /// A writable view of a contiguous range, with the element type of its values.
 template <class R>
-  requires writable_buffer<R>
+requires writable_buffer<R>
 [[nodiscard]] buffer_view writable_view_of(R&& range) noexcept {
   using value = std::ranges::range_value_t<R>;
   return {std::ranges::data(range), std::ranges::size(range) * sizeof(value), element_type_of<value>};

@@ -54,11 +54,21 @@ struct origin {
   bool every_tag = false;
 };
 
-[[nodiscard]] constexpr destination to(int rank, std::uint64_t tag) noexcept { return {.rank = rank, .tag = tag}; }
+[[nodiscard]] constexpr destination to(int rank, std::uint64_t tag) noexcept {
+  return {.rank = rank, .tag = tag};
+}
 
-[[nodiscard]] constexpr origin from(int rank, std::uint64_t tag) noexcept { return {.rank = rank, .tag = tag}; }
-[[nodiscard]] constexpr origin from(int rank, any_tag_t) noexcept { return {.rank = rank, .every_tag = true}; }
-[[nodiscard]] constexpr origin from(any_source_t, std::uint64_t tag) noexcept { return {.tag = tag, .any_rank = true}; }
-[[nodiscard]] constexpr origin from(any_source_t, any_tag_t) noexcept { return {.any_rank = true, .every_tag = true}; }
+[[nodiscard]] constexpr origin from(int rank, std::uint64_t tag) noexcept {
+  return {.rank = rank, .tag = tag};
+}
+[[nodiscard]] constexpr origin from(int rank, any_tag_t) noexcept {
+  return {.rank = rank, .every_tag = true};
+}
+[[nodiscard]] constexpr origin from(any_source_t, std::uint64_t tag) noexcept {
+  return {.tag = tag, .any_rank = true};
+}
+[[nodiscard]] constexpr origin from(any_source_t, any_tag_t) noexcept {
+  return {.any_rank = true, .every_tag = true};
+}
 
 }  // namespace weft

@@ -25,9 +25,9 @@ struct communicator_stats {
   /// Sends that completed, by the route that carried them; index with `static_cast<std::size_t>(route)`.
   std::array<traffic, route_count> sent{};
   traffic received;
-  std::uint64_t batches = 0;         ///< groups that the launch thread issued
-  std::uint64_t open_links = 0;      ///< links to other ranks that stand now
-  std::uint64_t unmatched = 0;       ///< messages that wait for a receive now
+  std::uint64_t batches = 0;     ///< groups that the launch thread issued
+  std::uint64_t open_links = 0;  ///< links to other ranks that stand now
+  std::uint64_t unmatched = 0;   ///< messages that wait for a receive now
 };
 
 }  // namespace weft

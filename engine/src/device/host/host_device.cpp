@@ -101,8 +101,8 @@ boost::asio::awaitable<void> host_device::connect_to(set_up wanted, std::uint64_
 }
 
 void host_device::take_connection(int from, std::uint64_t key, stream_socket socket) {
-  const bool expected = set_up_ && set_up_->peer == from && !set_up_->sending &&
-                        communicators_[set_up_->communicator].key == key;
+  const bool expected =
+      set_up_ && set_up_->peer == from && !set_up_->sending && communicators_[set_up_->communicator].key == key;
   if (!expected) {
     early_.insert_or_assign({from, key}, std::move(socket));
     return;

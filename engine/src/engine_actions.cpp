@@ -30,7 +30,8 @@ void engine_core::start(std::span<operation_request> requests) {
   schedule();
 }
 
-errc engine_core::check_memory(const operation_request& request, payload_shape& shape) {
+errc engine_core::check_memory(const operation_request& request, operation_details& details) {
+  payload_shape& shape = details.here;
   shape.kind = request.kind;
   shape.fingerprint = request.fingerprint;
   if (request.kind == payload_kind::objects) {
@@ -44,8 +45,17 @@ errc engine_core::check_memory(const operation_request& request, payload_shape& 
   }
   for (const const_buffer_view& view : request.pieces) {
     shape.bytes += view.size;
-    if (view.data == nullptr && view.size != 0) problem = errc::null_buffer;
-    if (view.element != shape.element) problem = errc::element_type_mismatch;
+    if (view.data == nullptr && view.size != 0) {
+      problem = errc::null_buffer;
+      details.reason = "give the address of " + std::to_string(view.size) + " bytes, or a size of 0";
+    } else if (view.element != shape.element) {
+      problem = errc::element_type_mismatch;
+      details.reason = std::string("one message from views of ")
+                           .append(name(shape.element))
+                           .append(" and of ")
+                           .append(name(view.element))
+                           .append("; all views of a message have one element type");
+    }
   }
   return problem;
 }
@@ -57,7 +67,7 @@ void engine_core::begin(operation_request& request) {
   details.peer = sending ? request.to.rank : (request.from.any_rank ? -1 : request.from.rank);
   details.tag = sending ? request.to.tag : request.from.tag;
   details.any_tag = !sending && request.from.every_tag;
-  errc problem = check_memory(request, details.here);
+  errc problem = check_memory(request, details);
   if (!endpoint_ || life_ == life::created) {
     details.peer = std::max(details.peer, -1);
     ready_.push(finished_operation{request.waiter, errc::not_joined, {std::move(details), {}}});

@@ -113,7 +113,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   bool on_peer_message(int peer, message_link& link, std::uint8_t type, std::span<const std::byte> body);
   bool on_data(int peer, message_link& link, std::span<const std::byte> body);
   void begin(operation_request& request);
-  [[nodiscard]] static errc check_memory(const operation_request& request, payload_shape& shape);
+  [[nodiscard]] static errc check_memory(const operation_request& request, operation_details& details);
   void perform();
   void perform(protocol::action& next);
   void transmit(const protocol::action& next);

@@ -77,6 +77,7 @@ template <class Buffer>
 /// Lifetime: the memory of a buffer must stay until the operation completes, unless a container was moved in.
 class communicator {
  public:
+  /// Belongs to no group: it may be assigned to, and nothing else.
   communicator() = default;
   explicit communicator(std::shared_ptr<detail::engine_core> core) : core_(std::move(core)) {}
 

@@ -57,8 +57,8 @@ struct engine_options {
   /// For creating or connecting a communicator.
   std::chrono::milliseconds set_up_timeout{30'000};
 
-  /// Told of each communicator that is created, of lost ranks and of refused connections. May be called from the
-  /// engine's own threads, one call at a time; must not call into the engine.
+  /// Told of each communicator that is created, of lost ranks and of refused connections. Called on the
+  /// engine's executor, one line at a time.
   std::function<void(log_level, std::string_view)> log;
   /// Told of a message that had completed at this sender (an inline send) and failed at its receiver.
   std::function<void(const boost::system::error_code&, const operation_details&)> late_error;

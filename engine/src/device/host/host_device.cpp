@@ -70,16 +70,15 @@ void host_device::create(communicator_id communicator, std::span<const int>, con
 void host_device::connect(communicator_id communicator, int source, int destination) {
   const bool sending = source == self_;
   set_up_ = set_up{communicator, sending ? destination : source, sending};
-  if (const auto code = gone(set_up_->peer)) return finish_set_up(code);
-  if (sending) {
-    boost::asio::co_spawn(context_, connect_to(*set_up_, set_up_number_), boost::asio::detached);
-    return;
+  // A rank that has gone may have connected and sent before: what is in its stream still counts.
+  const auto early = sending ? early_.end() : early_.find({source, communicators_[communicator].key});
+  if (early != early_.end()) {
+    channel(communicator, source, false).connect(std::move(early->second));
+    early_.erase(early);
+    return finish_set_up({});
   }
-  const auto early = early_.find({source, communicators_[communicator].key});
-  if (early == early_.end()) return;
-  channel(communicator, source, false).connect(std::move(early->second));
-  early_.erase(early);
-  finish_set_up({});
+  if (const auto code = gone(set_up_->peer)) return finish_set_up(code);
+  if (sending) boost::asio::co_spawn(context_, connect_to(*set_up_, set_up_number_), boost::asio::detached);
 }
 
 boost::asio::awaitable<void> host_device::connect_to(set_up wanted, std::uint64_t number) {
@@ -130,7 +129,7 @@ host_channel& host_device::channel(communicator_id communicator, int peer, bool 
   auto& made = communicators_[communicator].channels[{peer, sending}];
   if (!made) {
     made = std::make_shared<host_channel>(communicator, sending, static_cast<channel_events&>(*this));
-    if (const auto code = gone(peer)) made->fail(code, code);
+    if (const auto code = gone(peer); code && sending) made->fail(code, code);
   }
   return *made;
 }

@@ -109,7 +109,7 @@ asio::awaitable<part> run_once(const pair_end& end, workload& work, std::uint64_
 round after_warm_up(round last, double took, double wanted) {
   if (took < wanted * warm_up_share) return {last.units * warm_up_growth, false};
   const double units = static_cast<double>(last.units) * wanted / took;
-  return {std::max<std::uint64_t>(1, std::llround(units)), true};
+  return {static_cast<std::uint64_t>(std::max(1.0, std::round(units))), true};
 }
 
 /// Warms up with ever more units, whose time tells how many fill the time to measure.

@@ -281,6 +281,7 @@ void engine_core::transmit(const action& next) {
 }
 
 void engine_core::report(const protocol::match& found) {
+  if (!report_link_) return;  // ended
   report_link_->append(static_cast<std::uint8_t>(log_message::match),
                        match_body{.through_pair = found.route == route::pair,
                                   .reserved = {},

@@ -327,6 +327,7 @@ void engine_core::stop() {
   const std::lock_guard lock(mutex_);
   if (endpoint_) endpoint_->end_all(errc::closed, actions_);
   perform();
+  report_link_.reset();  // it shares this object
   if (!weak_from_this().expired()) schedule();
 }
 

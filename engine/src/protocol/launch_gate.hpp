@@ -41,7 +41,9 @@ class launch_gate {
   void finished(communicator_id communicator) {
     const auto found = find(communicator);
     assert(found != residents_.end() && "no group of this communicator was issued");
-    if (--found->unfinished == 0) residents_.erase(found);
+    if (--found->unfinished != 0) return;
+    *found = residents_.back();  // their order means nothing
+    residents_.pop_back();
   }
 
  private:

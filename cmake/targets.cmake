@@ -13,6 +13,7 @@ target_compile_options(weft_build_flags INTERFACE -Wall -Wextra -Wpedantic -Wsha
                        # False in g++ 12 for "literal" + std::string(...) at -O3 (GCC bug 105651).
                        $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
                        $<$<BOOL:${WEFT_WARNINGS_AS_ERRORS}>:-Werror>)
+# Instrumented code makes g++ 12 warn of what is not there: the other builds are the ones where warnings are errors.
 if(WEFT_SANITIZE)
   target_compile_options(weft_build_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer
                          -fno-sanitize-recover=all)

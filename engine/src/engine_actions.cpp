@@ -195,7 +195,7 @@ void engine_core::on_link_closed(message_link& link, boost::system::error_code c
 
 void engine_core::peer_gone(int peer, errc why) {
   if (links_.at(peer).state == link_state::gone) return;
-  end_attempt(peer);
+  patience_.erase(peer);
   links_.drop(peer);
   if (why == errc::peer_lost && noticed_gone_[static_cast<std::size_t>(peer)] == errc::peer_left) why = errc::peer_left;
   if (why == errc::peer_lost && life_ == life::joined)

@@ -17,9 +17,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 
 #include <cstdint>
 #include <map>
@@ -63,15 +61,6 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void return_frame(serializers::byte_buffer frame) noexcept;
 
  private:
-  /// A link that this end is dialling. Its strand is what a timer and a cancellation need that several threads may use.
-  struct dial_attempt {
-    explicit dial_attempt(const boost::asio::any_io_executor& executor)
-        : strand(boost::asio::make_strand(executor)), patience(strand) {}
-    boost::asio::strand<boost::asio::any_io_executor> strand;
-    boost::asio::cancellation_signal cancel;
-    boost::asio::steady_timer patience;
-  };
-
   enum class life : std::uint8_t { created, joined, closing, ended };
 
   // link_owner
@@ -95,7 +84,6 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void dial(int rank);
   boost::asio::awaitable<void> dial_peer(int rank);
   void await_other_attempt(int rank);
-  void end_attempt(int rank);
   template <class Condition>
   boost::asio::awaitable<void> until(Condition condition);
   void say_goodbye();
@@ -145,7 +133,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   std::vector<std::uint64_t> incarnations_;
   std::uint64_t incarnation_;
   peer_links links_;
-  std::map<int, std::shared_ptr<dial_attempt>> attempts_;
+  std::map<int, std::unique_ptr<boost::asio::steady_timer>> patience_;  ///< with the other end's attempt, by rank
   std::vector<std::optional<errc>> noticed_gone_;  ///< by the sequencer's word, where the link says it otherwise
   std::shared_ptr<message_link> report_link_;      ///< to the sequencer
   bool report_dirty_ = false;

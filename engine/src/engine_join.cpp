@@ -6,9 +6,8 @@
 #include "link/rehome.hpp"
 #include "rank_card.hpp"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/post.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -187,20 +186,18 @@ void engine_core::accept_link(const hello& from, stream_socket socket) {
 void engine_core::install_link(int peer, stream_socket socket) {
   const link_state state = links_.at(peer).state;
   if (state == link_state::open || state == link_state::gone) return;
-  end_attempt(peer);
+  patience_.erase(peer);
   auto link = std::make_shared<message_link>(rehome(std::move(socket), executor_), peer, *this, shared_from_this());
   links_.open(peer, link);
   link->start();
 }
 
+// Not cancelled when it is not wanted any more: it ends by itself, within its deadline. (In Boost 1.81 a cancellation
+// of co_spawn that meets the end of the coroutine uses its signal after its end.)
 void engine_core::dial(int peer) {
-  auto attempt = std::make_shared<dial_attempt>(executor_);
-  attempts_.insert_or_assign(peer, attempt);
-  // The handler keeps the signal for as long as the coroutine has its slot.
-  auto ended = [attempt](const std::exception_ptr&) {};
   asio::co_spawn(
-      attempt->strand, [self = shared_from_this(), peer] { return self->dial_peer(peer); },
-      asio::bind_cancellation_slot(attempt->cancel.slot(), std::move(ended)));
+      asio::make_strand(executor_), [self = shared_from_this(), peer] { return self->dial_peer(peer); },
+      asio::detached);
 }
 
 asio::awaitable<void> engine_core::dial_peer(int peer) {
@@ -227,27 +224,16 @@ asio::awaitable<void> engine_core::dial_peer(int peer) {
 void engine_core::await_other_attempt(int peer) {
   const std::lock_guard lock(mutex_);
   const link_state state = links_.at(peer).state;
-  const auto attempt = attempts_.find(peer);
-  if (attempt == attempts_.end() || (state != link_state::connecting && state != link_state::incoming)) return;
-  attempt->second->patience.expires_after(dial_timeout);
-  attempt->second->patience.async_wait([weak = weak_from_this(), peer](const boost::system::error_code& code) {
+  if (state != link_state::connecting && state != link_state::incoming) return;
+  auto& timer = *patience_.insert_or_assign(peer, std::make_unique<asio::steady_timer>(executor_)).first->second;
+  timer.expires_after(dial_timeout);
+  timer.async_wait([weak = weak_from_this(), peer](const boost::system::error_code& code) {
     const auto self = weak.lock();
     if (code || !self) return;
     self->begin_turn();
     if (self->links_.at(peer).state != link_state::open) self->peer_gone(peer, errc::peer_lost);
     self->end_turn();
   });
-}
-
-// The link stands, or is not wanted any more.
-void engine_core::end_attempt(int peer) {
-  const auto found = attempts_.find(peer);
-  if (found == attempts_.end()) return;
-  asio::post(found->second->strand, [attempt = found->second] {
-    attempt->patience.cancel();
-    attempt->cancel.emit(asio::cancellation_type::terminal);
-  });
-  attempts_.erase(found);
 }
 
 // ---- close
@@ -316,7 +302,7 @@ void engine_core::stop() {
     life_ = life::ended;
     goodbye_timer_.cancel();
     for (int peer = 0; peer < world_size(); ++peer) {
-      end_attempt(peer);
+      patience_.erase(peer);
       links_.drop(peer);
     }
     if (report_link_) report_link_->close();

@@ -23,7 +23,7 @@ const char* text_of(errc code) noexcept {
     case errc::kind_mismatch:
       return "one end has objects, the other a buffer";
     case errc::message_too_large:
-      return "the message is larger than allowed";
+      return "the message is larger than the receiver allows";
     case errc::too_many_unmatched:
       return "the receiver holds as many unmatched messages as it allows";
     case errc::unserializable:

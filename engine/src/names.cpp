@@ -64,7 +64,6 @@ std::string describe(const boost::system::error_code& code, const operation_deta
     text += " (this end has " + describe_shape(details.here) + ", the other " + describe_shape(details.there);
     if (code == errc::object_type_mismatch)
       text += "; send and receive the same types, or give renamed types one weft_type_name";
-    if (code == errc::message_too_large) text += "; the receiver allows max_object_bytes";
     text += ")";
   }
   if (!details.reason.empty()) text += ": " + details.reason;

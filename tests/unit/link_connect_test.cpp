@@ -14,6 +14,8 @@
 
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -115,6 +117,27 @@ struct network {
   }
 };
 
+/// While it lives, this process acts as the user nobody.
+struct other_user {
+  other_user() { REQUIRE(::seteuid(65534) == 0); }
+  ~other_user() { CHECK(::seteuid(0) == 0); }
+};
+
+/// While it lives, no descriptor can be opened.
+struct no_descriptors {
+  no_descriptors() {
+    const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ::close(next);
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const ::rlimit now{static_cast<::rlim_t>(next), before_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &now) == 0);
+  }
+  ~no_descriptors() { CHECK(::setrlimit(RLIMIT_NOFILE, &before_) == 0); }
+
+ private:
+  ::rlimit before_{};
+};
+
 /// Reads to the end of the stream.
 std::string read_all(network& net, stream_socket& socket) {
   std::string all;
@@ -152,6 +175,46 @@ TEST_CASE("without a key processes of one user meet over a Unix socket") {
   net.secret.job_key.clear();
   net.listen(any_unix);
   CHECK(net.dial().made);
+}
+
+TEST_CASE("without a key another user is refused at both ends") {
+  if (::geteuid() != 0) {
+    MESSAGE("only root can be another user for a while: nothing is tested");
+    return;
+  }
+  network net;
+  net.secret.job_key.clear();
+  net.listen(any_unix);
+  {
+    const other_user nobody;
+    net.stranger(net.listener->local_address());
+  }
+  REQUIRE(net.run_until([&] { return !net.reports.empty(); }));
+  CHECK(net.reports.front().find("user 65534") != std::string::npos);
+  CHECK(net.dial().made);
+
+  network foreign;
+  foreign.secret.job_key.clear();
+  {
+    const other_user nobody;
+    foreign.listen(any_unix);
+  }
+  const attempt result = foreign.dial();
+  CHECK(result.code == weft::errc::authentication_failed);
+  CHECK_MESSAGE(result.says("user 65534"), result.text);
+}
+
+TEST_CASE("an acceptor survives a time without free descriptors") {
+  network net;
+  net.listen(any_unix);
+  const stream_socket waiting = net.stranger(net.listener->local_address());
+  {
+    const no_descriptors none;
+    REQUIRE(net.run_until([&] { return !net.reports.empty(); }));
+    CHECK(net.reports.front().find("cannot accept") != std::string::npos);
+  }
+  CHECK(net.dial().made);
+  CHECK(net.reports.size() == 1);
 }
 
 TEST_CASE("without a key TCP is refused at both ends") {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# How every target of this tree is compiled, and how tests are declared.
+# How every target of this tree is compiled, installed and tested.
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(WEFT_CCACHE ccache)
   if(WEFT_CCACHE)
@@ -24,6 +24,21 @@ if(WEFT_SANITIZE)
   endif()
 endif()
 
+# A library that others link, also into shared libraries of their own. Static and shared libraries are compiled alike, and
+# -fno-semantic-interposition keeps calls within a library as cheap as without position-independent code.
+function(weft_install_library name)
+  target_compile_options(${name} PRIVATE -fno-semantic-interposition)
+  set_target_properties(
+    ${name} PROPERTIES POSITION_INDEPENDENT_CODE ON DEFINE_SYMBOL "" VERSION ${PROJECT_VERSION} SOVERSION 0
+                       INSTALL_RPATH $ORIGIN)
+  install(TARGETS ${name})
+endfunction()
+
+# Installs the calling component's public headers: all of its folder include.
+function(weft_install_headers)
+  install(DIRECTORY include/ TYPE INCLUDE COMPONENT headers)
+endfunction()
+
 # weft_add_unit_test(NAME SOURCES... LIBRARIES...): a doctest program, one process for the whole file.
 function(weft_add_unit_test name)
   cmake_parse_arguments(PARSE_ARGV 1 test "" "" "SOURCES;LIBRARIES")
@@ -32,4 +47,10 @@ function(weft_add_unit_test name)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT
                        "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp")
+endfunction()
+
+# weft_add_output_test(NAME TIMEOUT EXPECTED COMMAND...): the command must succeed and print what EXPECTED matches.
+function(weft_add_output_test name timeout expected)
+  add_test(NAME ${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/support/expect_output ${expected} ${ARGN})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout})
 endfunction()

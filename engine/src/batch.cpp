@@ -43,8 +43,8 @@ void batch_state::start(waiter& who) {
   detail::start(*core_, requests);
 }
 
-void batch_state::cancel() noexcept {
-  for (const auto& one : members_) detail::cancel(*core_, *one);
+void batch_state::cancel(boost::asio::cancellation_type kinds) noexcept {
+  for (const auto& one : members_) detail::cancel(*core_, *one, kinds);
 }
 
 void batch_state::abandon() noexcept {

@@ -9,8 +9,11 @@ namespace detail {
 void start(engine_core& core, std::span<operation_request> requests) {
   core.start(requests);
 }
-void cancel(engine_core& core, waiter& who) noexcept {
-  core.cancel(who);
+std::shared_ptr<device_block> allocate(engine_core& core, std::size_t bytes, element_type element) {
+  return core.allocate(bytes, element);
+}
+void cancel(engine_core& core, waiter& who, boost::asio::cancellation_type kinds) noexcept {
+  core.cancel(who, kinds);
 }
 void abandon(engine_core& core, waiter& who) noexcept {
   core.abandon(who);

@@ -2,8 +2,6 @@
 // Events in, actions out: between users and links on one side and the protocol's endpoint on the other.
 #include "engine_core.hpp"
 
-#include <algorithm>
-
 namespace weft::detail {
 namespace {
 
@@ -11,10 +9,6 @@ using protocol::action;
 using protocol::action_type;
 using protocol::message_type;
 using protocol::operation_id;
-
-// Frames that are kept for the next message: enough for many small ones, and no hoard of large ones.
-constexpr std::size_t largest_kept_frame = std::size_t{1} << 20;
-constexpr std::size_t most_kept_frames = 64;
 
 std::uint32_t slot_of(operation_id id) {
   return protocol::endpoint::slot_of(id);
@@ -48,6 +42,13 @@ errc engine_core::check_memory(const operation_request& request, operation_detai
     if (view.data == nullptr && view.size != 0) {
       problem = errc::null_buffer;
       details.reason = "give the address of " + std::to_string(view.size) + " bytes, or a size of 0";
+    } else if (view.memory != shape.memory) {
+      problem = errc::memory_mismatch;
+      details.reason = std::string("one message from views of ")
+                           .append(name(shape.memory))
+                           .append(" and of ")
+                           .append(name(view.memory))
+                           .append(" memory; all views of a message lie in one kind of memory");
     } else if (view.element != shape.element) {
       problem = errc::element_type_mismatch;
       details.reason = std::string("one message from views of ")
@@ -69,13 +70,14 @@ void engine_core::begin(operation_request& request) {
   details.any_tag = !sending && request.from.every_tag;
   errc problem = check_memory(request, details);
   if (!endpoint_ || life_ == life::created) {
-    details.peer = std::max(details.peer, -1);
     ready_.push(finished_operation{request.waiter, errc::not_joined, {std::move(details), {}}});
     return;
   }
   const operation_id id = endpoint_->allocate();
   request.waiter->operation = id;
   records_[slot_of(id)].take(request);
+  if (const auto limit = sending ? request.to.limit : request.from.limit; limit != no_limit)
+    set_deadline(slot_of(id), limit);
   if (problem != errc{})
     endpoint_->reject(id, std::move(details), problem, actions_);
   else if (sending)
@@ -85,12 +87,21 @@ void engine_core::begin(operation_request& request) {
   perform();
 }
 
-void engine_core::cancel(waiter& who) noexcept {
+void engine_core::cancel(waiter& who, boost::asio::cancellation_type kinds) noexcept {
+  using boost::asio::cancellation_type;
   const std::lock_guard lock(mutex_);
   if (who.operation == 0) return;
-  endpoint_->cancel(who.operation, actions_);
-  perform();
+  const bool may_leave =
+      (kinds & (cancellation_type::partial | cancellation_type::terminal)) != cancellation_type::none;
+  end_early(who.operation, errc::cancelled, may_leave);
   schedule();
+}
+
+void engine_core::end_early(operation_id id, errc why, bool may_leave) {
+  records_[slot_of(id)].may_leave |= may_leave;
+  endpoint_->cancel(id, why, actions_);
+  perform();
+  leave_early(id);  // where an earlier request was too late, and did not let the waiter go
 }
 
 void engine_core::abandon(waiter& who) noexcept {
@@ -98,7 +109,7 @@ void engine_core::abandon(waiter& who) noexcept {
   if (who.operation == 0) return ready_.forget(who);
   const operation_id id = who.operation;
   records_[slot_of(id)].waiter = nullptr;
-  endpoint_->cancel(id, actions_);
+  endpoint_->cancel(id, errc::cancelled, actions_);
   perform();
   schedule();
 }
@@ -112,7 +123,7 @@ void engine_core::complete_soon(waiter& who, boost::system::error_code code, ope
 // ---- what peers say
 
 bool engine_core::on_message(message_link& link, std::uint8_t type, std::span<const std::byte> body) {
-  if (&link == report_link_.get()) return false;  // the sequencer answers on the log's links only
+  if (&link == report_link_.get()) return on_sequencer_message(type, body);
   const bool understood = on_peer_message(link.peer(), link, type, body);
   perform();
   return understood;
@@ -151,9 +162,9 @@ bool engine_core::on_peer_message(int peer, message_link& link, std::uint8_t typ
       const auto parsed = protocol::parse<protocol::withdraw>(body);
       return whole(parsed) && endpoint_->on_withdraw(peer, *parsed, actions_);
     }
-    case message_type::withdrawn: {
-      const auto parsed = protocol::parse<protocol::withdrawn>(body);
-      return whole(parsed) && endpoint_->on_withdrawn(peer, *parsed, actions_);
+    case message_type::withdrawal: {
+      const auto parsed = protocol::parse<protocol::withdrawal>(body);
+      return whole(parsed) && endpoint_->on_withdrawal(peer, *parsed, actions_);
     }
     case message_type::credit: {
       const auto parsed = protocol::parse<protocol::credit>(body);
@@ -172,6 +183,14 @@ bool engine_core::on_data(int peer, message_link& link, std::span<const std::byt
   if (parsed->bytes > endpoint_->stream_expected(peer, parsed->receive)) return false;
   link.read_raw(parsed->receive, parsed->bytes == 0 ? memory_cursor{} : records_[slot_of(parsed->receive)].cursor,
                 parsed->bytes);
+  return true;
+}
+
+bool engine_core::on_sequencer_message(std::uint8_t type, std::span<const std::byte> body) {
+  const auto answer = protocol::parse<match_withdrawal_body>(body);
+  if (static_cast<log_message>(type) != log_message::match_withdrawal || !answer) return false;
+  endpoint_->on_match_withdrawal(answer->receive, answer->granted == 1, actions_);
+  perform();
   return true;
 }
 
@@ -261,8 +280,16 @@ void engine_core::perform(action& next) {
     case action_type::revoke:
       if (transfers_.revoke(next.operation)) return endpoint_->revoked(next.operation, next.code, actions_);
       return endpoint_->revoke_refused(next.operation);
+    case action_type::unpublish:
+      (void)transfers_.revoke(next.operation);
+      return;
     case action_type::report_match:
-      return report(next.match);
+      return report(log_message::match, next.match);
+    case action_type::ask_back:
+      return report(log_message::withdraw_match, next.match);
+    case action_type::too_late:
+      record.too_late = next.code;
+      return leave_early(next.operation);
     case action_type::complete:
       return complete(next);
     case action_type::report_late:
@@ -280,17 +307,16 @@ void engine_core::transmit(const action& next) {
   if (must_dial) dial(next.peer);
 }
 
-void engine_core::report(const protocol::match& found) {
+void engine_core::report(log_message what, const protocol::match& found) {
   if (!report_link_) return;  // ended
-  report_link_->append(static_cast<std::uint8_t>(log_message::match),
-                       match_body{.through_pair = found.route == route::pair,
-                                  .reserved = {},
-                                  .source = found.source,
-                                  .destination = found.destination,
-                                  .reserved_too = 0,
-                                  .send = found.send,
-                                  .receive = found.receive,
-                                  .bytes = found.bytes});
+  report_link_->append(static_cast<std::uint8_t>(what), match_body{.through_pair = found.route == route::pair,
+                                                                   .reserved = {},
+                                                                   .source = found.source,
+                                                                   .destination = found.destination,
+                                                                   .reserved_too = 0,
+                                                                   .send = found.send,
+                                                                   .receive = found.receive,
+                                                                   .bytes = found.bytes});
   report_dirty_ = true;
 }
 
@@ -301,9 +327,19 @@ void engine_core::count(const action& ended) {
   total.bytes += ended.details.here.bytes;
 }
 
+// What cannot be taken back is carried out. Who waits for memory that the engine owns need not wait for that.
+void engine_core::leave_early(operation_id id) {
+  operation_record& record = records_[slot_of(id)];
+  if (record.waiter == nullptr || !record.too_late || !record.may_leave || !record.is_owned()) return;
+  record.waiter->operation = 0;
+  ready_.push(
+      finished_operation{std::exchange(record.waiter, nullptr), record.too_late, {endpoint_->details_of(id), {}}});
+}
+
 void engine_core::complete(action& next) {
   operation_record& record = records_[slot_of(next.operation)];
   (void)transfers_.revoke(next.operation);
+  deadlines_.remove(slot_of(next.operation));
   if (!next.code) count(next);
   outcome result{std::move(next.details), {}};
   const bool receives_objects =
@@ -319,33 +355,12 @@ void engine_core::complete(action& next) {
   record.clear();
 }
 
-// ---- counters, and frames to use again
-
 communicator_stats engine_core::stats() {
   const std::lock_guard lock(mutex_);
   communicator_stats now = stats_;
   now.open_links = links_.open_count();
   now.unmatched = endpoint_ ? endpoint_->unmatched_messages() : 0;
   return now;
-}
-
-serializers::byte_buffer engine_core::take_frame() {
-  const std::lock_guard lock(mutex_);
-  if (frames_.empty()) return {};
-  serializers::byte_buffer frame = std::move(frames_.back());
-  frames_.pop_back();
-  return frame;
-}
-
-void engine_core::return_frame(serializers::byte_buffer frame) noexcept {
-  const std::lock_guard lock(mutex_);
-  keep_frame(std::move(frame));
-}
-
-void engine_core::keep_frame(serializers::byte_buffer frame) noexcept {
-  if (frame.capacity() == 0 || frame.capacity() > largest_kept_frame || frames_.size() >= most_kept_frames) return;
-  frame.clear();
-  frames_.push_back(std::move(frame));
 }
 
 }  // namespace weft::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "deadline_queue.hpp"
 #include "executor/launch_thread.hpp"
 #include "executor/sequencer_server.hpp"
 #include "executor/transfer_table.hpp"
@@ -13,12 +14,15 @@
 #include "wake_up.hpp"
 
 #include <weft/engine/detail/core.hpp>
+#include <weft/engine/device_buffer.hpp>
 #include <weft/engine/options.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -49,7 +53,8 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void stop();
 
   void start(std::span<operation_request> requests);
-  void cancel(waiter& who) noexcept;
+  [[nodiscard]] std::shared_ptr<device_block> allocate(std::size_t bytes, element_type element);
+  void cancel(waiter& who, boost::asio::cancellation_type kinds) noexcept;
   void abandon(waiter& who) noexcept;
   void complete_soon(waiter& who, boost::system::error_code code, operation_details details);
 
@@ -87,6 +92,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   template <class Condition>
   boost::asio::awaitable<void> until(Condition condition);
   void say_goodbye();
+  void say_goodbye_to(int peer);
   void stop_threads();
 
   // the turn: engine_turn.cpp
@@ -95,10 +101,13 @@ class engine_core final : public link_owner, public launch_events, public std::e
   [[nodiscard]] bool deliver_one();
   void flush_links();
   void check_drained();
+  void set_deadline(std::uint32_t slot, std::chrono::nanoseconds limit);
+  void arm_deadline_timer();
   void take_launch_news();
 
   // actions: engine_actions.cpp
   bool on_peer_message(int peer, message_link& link, std::uint8_t type, std::span<const std::byte> body);
+  bool on_sequencer_message(std::uint8_t type, std::span<const std::byte> body);
   bool on_data(int peer, message_link& link, std::span<const std::byte> body);
   void begin(operation_request& request);
   [[nodiscard]] static errc check_memory(const operation_request& request, operation_details& details);
@@ -106,7 +115,9 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void perform(protocol::action& next);
   void transmit(const protocol::action& next);
   void complete(protocol::action& next);
-  void report(const protocol::match& found);
+  void end_early(protocol::operation_id id, errc why, bool may_leave);
+  void leave_early(protocol::operation_id id);
+  void report(log_message what, const protocol::match& found);
   void count(const protocol::action& ended);
   void keep_frame(serializers::byte_buffer frame) noexcept;
   void peer_gone(int peer, errc why);
@@ -123,6 +134,9 @@ class engine_core final : public link_owner, public launch_events, public std::e
   std::span<const std::byte> arriving_payload_;  ///< of the announcement being read
   operation_records records_;
   kept_payloads kept_;
+  deadline_queue<std::chrono::steady_clock::time_point> deadlines_;
+  boost::asio::steady_timer deadline_timer_;
+  std::chrono::steady_clock::time_point armed_for_ = std::chrono::steady_clock::time_point::max();
   ready_queue ready_;
   bool run_posted_ = false;
   std::vector<serializers::byte_buffer> frames_;
@@ -145,6 +159,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   bool others_gone_ = false;                                ///< on rank 0: nobody needs the sequencer any more
   wake_up changed_;                                         ///< for close, which waits for what is under way
   boost::asio::steady_timer goodbye_timer_;
+  bool goodbyes_said_ = false;
   bool goodbye_is_late_ = false;
 };
 

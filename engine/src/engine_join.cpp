@@ -55,8 +55,9 @@ void check(const engine_options& options) {
 engine_core::engine_core(asio::any_io_executor executor, engine_options options)
     : executor_(std::move(executor)),
       options_(std::move(options)),
+      deadline_timer_((check(options_), executor_)),
       incarnation_(random_number()),
-      links_((check(options_), static_cast<std::size_t>(options_.world_size))),
+      links_(static_cast<std::size_t>(options_.world_size)),
       noticed_gone_(static_cast<std::size_t>(options_.world_size)),
       changed_(executor_, mutex_),
       goodbye_timer_(executor_) {}
@@ -190,6 +191,7 @@ void engine_core::install_link(int peer, stream_socket socket) {
   auto link = std::make_shared<message_link>(rehome(std::move(socket), executor_), peer, *this, shared_from_this());
   links_.open(peer, link);
   link->start();
+  if (goodbyes_said_) say_goodbye_to(peer);  // the other end's attempt was under way
 }
 
 // Not cancelled when it is not wanted any more: it ends by itself, within its deadline. (In Boost 1.81 a cancellation
@@ -278,12 +280,9 @@ asio::awaitable<void> engine_core::close() {
 }
 
 void engine_core::say_goodbye() {
-  const protocol::goodbye body{};
-  for (int peer = 0; peer < world_size(); ++peer) {
-    if (links_.at(peer).state != link_state::open) continue;
-    (void)links_.send(peer, static_cast<std::uint8_t>(protocol::message_type::goodbye),
-                      std::as_bytes(std::span(&body, 1)), {}, 0);
-  }
+  goodbyes_said_ = true;
+  for (int peer = 0; peer < world_size(); ++peer)
+    if (links_.at(peer).state == link_state::open) say_goodbye_to(peer);
   flush_links();
   goodbye_timer_.expires_after(goodbye_timeout);
   goodbye_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& code) {
@@ -295,12 +294,19 @@ void engine_core::say_goodbye() {
   });
 }
 
+void engine_core::say_goodbye_to(int peer) {
+  const protocol::goodbye body{};
+  (void)links_.send(peer, static_cast<std::uint8_t>(protocol::message_type::goodbye),
+                    std::as_bytes(std::span(&body, 1)), {}, 0);
+}
+
 void engine_core::stop() {
   {
     const std::lock_guard lock(mutex_);
     if (life_ == life::ended) return;
     life_ = life::ended;
     goodbye_timer_.cancel();
+    deadline_timer_.cancel();
     for (int peer = 0; peer < world_size(); ++peer) {
       patience_.erase(peer);
       links_.drop(peer);

@@ -87,6 +87,36 @@ void engine_core::check_drained() {
   if (life_ == life::closing) changed_.notify();
 }
 
+// ---- deadlines
+
+void engine_core::set_deadline(std::uint32_t slot, std::chrono::nanoseconds limit) {
+  using clock = std::chrono::steady_clock;
+  const auto now = clock::now();
+  if (limit >= clock::time_point::max() - now) return;
+  deadlines_.add(slot, now + limit);
+  arm_deadline_timer();
+}
+
+// Most deadlines are met, so the timer is not moved to a later one when the earliest goes: it looks again when it
+// fires.
+void engine_core::arm_deadline_timer() {
+  const auto earliest = deadlines_.earliest();
+  if (!earliest || *earliest >= armed_for_ || life_ == life::ended) return;
+  armed_for_ = *earliest;
+  deadline_timer_.expires_at(armed_for_);
+  deadline_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& code) {
+    const auto self = weak.lock();
+    if (code || !self) return;
+    self->begin_turn();
+    self->armed_for_ = std::chrono::steady_clock::time_point::max();
+    const auto now = std::chrono::steady_clock::now();
+    while (const auto slot = self->deadlines_.pop_expired(now))
+      self->end_early(self->endpoint_->name_of(*slot), errc::timed_out, true);
+    self->arm_deadline_timer();
+    self->end_turn();
+  });
+}
+
 // ---- the launch thread's news
 
 void engine_core::on_launch_news() {

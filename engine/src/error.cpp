@@ -8,6 +8,8 @@ const char* text_of(errc code) noexcept {
   switch (code) {
     case errc::rank_out_of_range:
       return "the rank is not in the group";
+    case errc::memory_mismatch:
+      return "the views of the message lie in different kinds of memory";
     case errc::null_buffer:
       return "a buffer of non-zero size has no address";
     case errc::invalid_option:

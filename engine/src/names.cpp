@@ -12,6 +12,7 @@ namespace {
 constexpr std::array<std::string_view, route_count> route_names{"automatic", "inline", "host", "device", "pair"};
 constexpr std::array<std::string_view, 15> element_names{"bytes", "bool", "i8",   "i16", "i32", "i64", "u16", "u32",
                                                          "u64",   "f16",  "bf16", "f32", "f64", "c64", "c128"};
+constexpr std::array<std::string_view, 3> memory_names{"host", "pinned", "device"};
 constexpr std::array<std::string_view, 3> operation_names{"operation", "send", "receive"};
 constexpr std::array<std::string_view, 5> phase_names{"starting", "unmatched", "matched", "transferring", "done"};
 
@@ -41,6 +42,11 @@ std::optional<route> parse_route(std::string_view text) noexcept {
 std::string_view name(element_type type) noexcept {
   const auto index = static_cast<std::size_t>(type);
   return index < element_names.size() ? element_names[index] : "unknown elements";
+}
+
+std::string_view name(memory_kind kind) noexcept {
+  const auto index = static_cast<std::size_t>(kind);
+  return index < memory_names.size() ? memory_names[index] : "unknown";
 }
 
 std::string_view name(operation_kind kind) noexcept {

@@ -38,6 +38,8 @@ std::size_t operation_record::total_bytes() const noexcept {
 
 void operation_record::clear() noexcept {
   waiter = nullptr;
+  may_leave = false;
+  too_late = {};
   owner.reset();
   pieces.clear();
   frame = {};

@@ -61,11 +61,20 @@ class simulated_group {
     if (next.type == protocol::message_type::goodbye) (*this)[from].out[static_cast<std::size_t>(to)].clear();
     CHECK_MESSAGE((*this)[to].deliver(from, next), "a rank broke the protocol");
   }
-  /// The sequencer hears of the oldest match that a rank has found.
+  /// The sequencer hears of the oldest match that a rank has found, or wants back: which it can have until the entry
+  /// is begun.
   void sequence(int rank) {
-    log_.push_back((*this)[rank].matches.front());
-    (*this)[rank].matches.pop_front();
+    const sequencer_report next = (*this)[rank].reports.front();
+    (*this)[rank].reports.pop_front();
+    if (!next.withdraws) return log_.push_back(next.what);
+    const bool granted = std::erase_if(log_, [&](const protocol::match& one) {
+                           return one.destination == rank && one.receive == next.what.receive;
+                         }) != 0;
+    if (granted) ++undone_;
+    (*this)[rank].match_withdrawal(next.what.receive, granted);
   }
+  /// Matches that were taken back.
+  [[nodiscard]] int undone() const { return undone_; }
   /// The oldest entry of the log is begun at both ends, or refused at one where the other has taken it back.
   void launch() {
     const protocol::match entry = log_.front();
@@ -94,7 +103,7 @@ class simulated_group {
   void lose(int rank) {
     gone_[static_cast<std::size_t>(rank)] = true;
     (*this)[rank].streams.clear();
-    (*this)[rank].matches.clear();
+    (*this)[rank].reports.clear();
     for (auto& queue : (*this)[rank].out) queue.clear();
     for (int other = 0; other < size(); ++other)
       if (other != rank) (*this)[other].lose(rank);
@@ -121,7 +130,7 @@ class simulated_group {
       if (!is_gone(to) && !(*this)[rank].out[static_cast<std::size_t>(to)].empty())
         steps_.push_back({what::deliver, rank, to});
     if (!(*this)[rank].streams.empty()) steps_.push_back({what::pump, rank, 0});
-    if (!(*this)[rank].matches.empty()) steps_.push_back({what::sequence, rank, 0});
+    if (!(*this)[rank].reports.empty()) steps_.push_back({what::sequence, rank, 0});
   }
 
   void take(const possible_step& next) {
@@ -144,6 +153,7 @@ class simulated_group {
   std::vector<bool> gone_;
   std::deque<protocol::match> log_;
   std::deque<protocol::match> launched_;
+  int undone_ = 0;
   std::vector<possible_step> steps_;
   std::optional<std::mt19937> random_;
 };

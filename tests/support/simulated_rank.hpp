@@ -31,7 +31,7 @@ class simulated_rank {
   // What left the rank.
   std::vector<std::deque<packet>> out;  ///< by peer
   std::deque<stream_job> streams;
-  std::deque<protocol::match> matches;
+  std::deque<sequencer_report> reports;  ///< to the sequencer
   std::vector<late_report> late;
 
   /// Results keep their address. `like` gives all of the shape but the size.
@@ -48,8 +48,8 @@ class simulated_rank {
     event([&](auto& endpoint, auto& actions) { endpoint.start_receive(started.id, where, like, actions); });
     return started;
   }
-  void cancel(const operation_result& which) {
-    event([&](auto& endpoint, auto& actions) { endpoint.cancel(which.id, actions); });
+  void cancel(const operation_result& which, errc why = errc::cancelled) {
+    event([&](auto& endpoint, auto& actions) { endpoint.cancel(which.id, why, actions); });
   }
   void close() {
     event([](auto& endpoint, auto& actions) { endpoint.close(actions); });
@@ -89,8 +89,8 @@ class simulated_rank {
         return pass(&protocol::endpoint::on_refused, peer, arrived);
       case message_type::withdraw:
         return pass(&protocol::endpoint::on_withdraw, peer, arrived);
-      case message_type::withdrawn:
-        return pass(&protocol::endpoint::on_withdrawn, peer, arrived);
+      case message_type::withdrawal:
+        return pass(&protocol::endpoint::on_withdrawal, peer, arrived);
       case message_type::credit: {
         const auto body = protocol::parse<protocol::credit>(arrived.body);
         return event([&](auto& endpoint, auto&) { return endpoint.on_credit(peer, *body); });
@@ -116,6 +116,11 @@ class simulated_rank {
     job.sent += size;
     if (job.sent < whole.size()) return streams.push_back(job);
     event([&](auto& endpoint, auto& actions) { endpoint.on_stream_sent(job.send, actions); });
+  }
+
+  // The sequencer's side.
+  void match_withdrawal(protocol::operation_id receive, bool granted) {
+    event([&](auto& endpoint, auto& actions) { endpoint.on_match_withdrawal(receive, granted, actions); });
   }
 
   // The launch thread's side.
@@ -214,8 +219,17 @@ class simulated_rank {
         return;
       case action_type::revoke:
         return revoke(next);
+      case action_type::unpublish:
+        CHECK(take_published(next.operation));
+        return;
       case action_type::report_match:
         return report(next.match);
+      case action_type::ask_back:
+        reports.push_back({true, next.match});
+        return;
+      case action_type::too_late:
+        at(next.operation).too_late = next.code;
+        return;
       case action_type::complete:
         return complete(next);
       case action_type::report_late:
@@ -241,7 +255,7 @@ class simulated_rank {
 
   void report(const protocol::match& found) {
     CHECK_MESSAGE(published_.contains(found.receive), "a match is published before it is reported");
-    matches.push_back(found);
+    reports.push_back({false, found});
   }
 
   void complete(protocol::action& next) {

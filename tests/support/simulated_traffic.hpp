@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "protocol/actions.hpp"
 #include "protocol/messages.hpp"
 
 #include <weft/engine/error.hpp>
@@ -26,6 +27,12 @@ struct packet {
   payload content;  ///< raw bytes behind it
 };
 
+/// What a rank says to the sequencer of a match.
+struct sequencer_report {
+  bool withdraws = false;  ///< asks to forget it
+  protocol::match what;
+};
+
 struct stream_job {
   int peer = -1;
   protocol::operation_id send = 0;
@@ -39,6 +46,7 @@ struct operation_result {
   bool sending = false;
   bool ended = false;
   boost::system::error_code code{};
+  boost::system::error_code too_late{};  ///< the early end that was asked for in vain
   operation_details details{};
   payload content{};  ///< sent or received
 

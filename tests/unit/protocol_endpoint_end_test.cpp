@@ -53,15 +53,15 @@ TEST_CASE("an unmatched send that is cancelled is withdrawn on both sides") {
   }
 }
 
-TEST_CASE("a cancellation that crosses the match comes too late, and the message is carried out") {
-  for (const route via : waiting_routes) {
+TEST_CASE("a cancellation that crosses the match on the link comes too late, and the message is carried out") {
+  for (const route via : {route::inlined, route::host}) {
     CAPTURE(weft::name(via));
     simulated_group group(2);
     const auto& sent = group[0].send(waiting(1, 1, via), bytes_of("abc"));
     const auto& received = group[1].receive(from(0, 1), 3);
     group.deliver(0, 1);
     group[0].cancel(sent);
-    group[0].cancel(sent);
+    group[0].cancel(sent, errc::timed_out);
     group.settle();
     CHECK(sent.succeeded());
     CHECK(received.content == bytes_of("abc"));
@@ -87,6 +87,7 @@ TEST_CASE("a matched receive cannot be cancelled any more") {
   group.deliver(0, 1);
   group[1].cancel(received);
   CHECK_FALSE(received.ended);
+  CHECK(received.too_late == errc::cancelled);
   CHECK(group[1].endpoint().in_flight() == 1);
   group.settle();
   CHECK(received.succeeded());

@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <map>
+#include <set>
+#include <string>
 #include <tuple>
 
 using namespace weft::testing;
@@ -27,6 +29,12 @@ payload content_of(int source, int destination, std::uint64_t tag, int number) {
     made[i] = static_cast<std::byte>(source * 91 + destination * 57 + static_cast<int>(tag) * 31 + number * 7 +
                                      static_cast<int>(i));
   return made;
+}
+
+std::string text_of(const payload& content) {
+  std::string text;
+  for (const std::byte one : content) text.push_back(static_cast<char>(one));
+  return text;
 }
 
 class random_program {
@@ -57,8 +65,26 @@ class random_program {
 
   std::uint32_t below(std::size_t bound) { return static_cast<std::uint32_t>(random_() % bound); }
 
-  /// Of one source and tag, messages went to the receives in the order of posting, each with its content.
+  /// Each message that was sent went to one receive, with its content.
+  void check_each_arrived_once() {
+    std::map<lane, std::multiset<std::string>> arrived, expected;
+    for (int rank = 0; rank < ranks; ++rank)
+      for (const auto& one : group[rank].results())
+        if (!one.sending && one.succeeded())
+          arrived[{one.details.peer, rank, one.details.tag}].insert(text_of(one.content));
+    for (const auto& [where, contents] : arrived) {
+      const auto [source, destination, tag] = where;
+      for (const int number : delivered_numbers(source, destination, tag))
+        expected[where].insert(text_of(content_of(source, destination, tag, number)));
+      // Inline messages whose sends were over may wait for ever.
+      CHECK(std::includes(expected[where].begin(), expected[where].end(), contents.begin(), contents.end()));
+    }
+  }
+
+  /// Of one source and tag, messages went to the receives in the order of posting, each with its content. Not so once a
+  /// match was undone: what goes back to its old place meets what was posted meanwhile.
   void check_contents() {
+    if (group.undone() != 0) return check_each_arrived_once();
     for (int rank = 0; rank < ranks; ++rank) {
       std::map<std::pair<int, std::uint64_t>, int> next;
       for (const auto& one : group[rank].results()) {
@@ -121,7 +147,7 @@ void check_idle(simulated_rank& rank) {
   CHECK(rank.running() == 0);
   CHECK(rank.endpoint().in_flight() == 0);
   CHECK(rank.streams.empty());
-  CHECK(rank.matches.empty());
+  CHECK(rank.reports.empty());
 }
 
 // Once nothing happens any more, cancelling leaves nothing that waits.

@@ -101,7 +101,7 @@ TEST_CASE("automatic takes the link for small host memory, a stream for large, t
   const auto& large = group[0].send(to(1, 1), filled(eager_limit + 1));
   const auto& device = group[0].send(to(1, 1), filled(1), on_device);
   for (int i = 0; i < 3; ++i) group.deliver(0, 1);
-  CHECK(group[1].matches.size() == 1);
+  CHECK(group[1].reports.size() == 1);
   group.deliver(1, 0);  // credit for the first
   group.deliver(1, 0);
   CHECK(group[0].streams.size() == 1);

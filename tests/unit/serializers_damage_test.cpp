@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <weft/serializers/frame.hpp>
-
 #include "serializers_test_allocations.hpp"
+#include "serializers_test_frames.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,16 +10,6 @@
 using namespace weft::serializers;
 
 namespace {
-
-struct leaf {
-  int number = 0;
-  std::string text;
-
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(number, text);
-  }
-};
 
 struct base {
   virtual ~base() = default;
@@ -91,13 +80,6 @@ struct pointers {
 CEREAL_REGISTER_TYPE(derived)
 
 namespace {
-
-template <class... Ts>
-byte_buffer frame_of(const Ts&... objects) {
-  byte_buffer frame;
-  encode(frame, objects...);
-  return frame;
-}
 
 /// Whether a frame has a value; anything thrown but a `decode_error` fails the test.
 template <class... Ts>

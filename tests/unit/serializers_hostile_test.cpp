@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <weft/serializers/frame.hpp>
-
 #include "serializers_test_allocations.hpp"
+#include "serializers_test_frames.hpp"
 
 #include <doctest/doctest.h>
 
@@ -15,16 +14,6 @@ namespace {
 
 struct empty {};
 
-struct leaf {
-  int number = 0;
-  std::string text;
-
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(number, text);
-  }
-};
-
 struct large {
   std::array<double, 1'000> numbers{};
 
@@ -33,13 +22,6 @@ struct large {
     archive(numbers);
   }
 };
-
-template <class... Ts>
-byte_buffer frame_of(const Ts&... objects) {
-  byte_buffer frame;
-  encode(frame, objects...);
-  return frame;
-}
 
 /// Whether decoding fails without allocating more than so many bytes at once.
 template <class T>

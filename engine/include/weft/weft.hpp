@@ -6,6 +6,7 @@
 #include <weft/coro/task.hpp>
 #include <weft/coro/when_all.hpp>
 #include <weft/engine/communicator.hpp>
+#include <weft/engine/device_buffer.hpp>
 #include <weft/engine/engine.hpp>
 #include <weft/engine/error.hpp>
 #include <weft/engine/objects.hpp>

@@ -16,14 +16,16 @@
 namespace weft::detail {
 
 enum class log_message : std::uint8_t {
-  match = 64,  ///< rank: these two operations belong together
-  finished,    ///< rank: its part of a batch is over
-  leaving,     ///< rank: closes, and needs the log no more
-  identity,    ///< root of a new communicator, and passed on to its members
-  create,      ///< log
-  connect,     ///< log
-  batch,       ///< log
-  rank_gone,   ///< sequencer: a rank was lost, or has left
+  match = 64,        ///< rank: these two operations belong together
+  finished,          ///< rank: its part of a batch is over
+  leaving,           ///< rank: closes, and needs the log no more
+  identity,          ///< root of a new communicator, and passed on to its members
+  create,            ///< log
+  connect,           ///< log
+  batch,             ///< log
+  rank_gone,         ///< sequencer: a rank was lost, or has left
+  withdraw_match,    ///< rank: forget that match, if it is not in the log yet
+  match_withdrawal,  ///< sequencer: whether it is forgotten
 };
 
 struct match_body {
@@ -35,6 +37,11 @@ struct match_body {
   std::uint64_t send;
   std::uint64_t receive;
   std::uint64_t bytes;
+};
+
+struct match_withdrawal_body {
+  std::uint64_t receive;
+  std::uint64_t granted;  ///< 1: forgotten; 0: too late
 };
 
 struct finished_body {

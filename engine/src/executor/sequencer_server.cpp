@@ -9,6 +9,17 @@
 #include <utility>
 
 namespace weft::detail {
+namespace {
+
+protocol::communicator_kind kind_of(const match_body& match) {
+  return match.through_pair == 1 ? protocol::communicator_kind::pair : protocol::communicator_kind::group;
+}
+
+protocol::transfer transfer_of(const match_body& match) {
+  return {match.source, match.destination, match.send, match.receive, match.bytes};
+}
+
+}  // namespace
 
 sequencer_server::sequencer_server(const listening_options& listening, int ranks, std::function<void()> all_gone)
     : listening_(context_.get_executor(), listening,
@@ -61,6 +72,9 @@ bool sequencer_server::on_message(message_link& link, std::uint8_t type, std::sp
     case log_message::match:
       if (!on_match(link.peer(), body)) return false;
       break;
+    case log_message::withdraw_match:
+      if (!on_withdraw_match(link, body)) return false;
+      break;
     case log_message::finished: {
       const auto finished = protocol::parse<finished_body>(body);
       if (!finished) return false;
@@ -80,15 +94,30 @@ bool sequencer_server::on_message(message_link& link, std::uint8_t type, std::sp
   return true;
 }
 
-bool sequencer_server::on_match(int from, std::span<const std::byte> body) {
+// A rank speaks for what it receives, and for nobody else.
+std::optional<match_body> sequencer_server::parse_match(int from, std::span<const std::byte> body) const {
   const auto match = protocol::parse<match_body>(body);
   const int ranks = static_cast<int>(ranks_.size());
-  // A rank speaks for what it receives, and for nobody else.
   if (!match || match->through_pair > 1 || match->destination != from || match->source < 0 || match->source >= ranks)
-    return false;
-  if (match->through_pair == 1 && match->source == match->destination) return false;
-  sequencer_.matched(match->through_pair == 1 ? protocol::communicator_kind::pair : protocol::communicator_kind::group,
-                     {match->source, match->destination, match->send, match->receive, match->bytes}, outbox_);
+    return std::nullopt;
+  if (match->through_pair == 1 && match->source == match->destination) return std::nullopt;
+  return match;
+}
+
+bool sequencer_server::on_match(int from, std::span<const std::byte> body) {
+  const auto match = parse_match(from, body);
+  if (!match) return false;
+  sequencer_.matched(kind_of(*match), transfer_of(*match), outbox_);
+  return true;
+}
+
+bool sequencer_server::on_withdraw_match(message_link& link, std::span<const std::byte> body) {
+  const auto match = parse_match(link.peer(), body);
+  if (!match) return false;
+  const bool granted = sequencer_.withdraw(kind_of(*match), transfer_of(*match));
+  link.append(static_cast<std::uint8_t>(log_message::match_withdrawal),
+              match_withdrawal_body{match->receive, granted ? 1U : 0U});
+  link.flush();
   return true;
 }
 

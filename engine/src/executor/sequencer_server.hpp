@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -48,7 +49,9 @@ class sequencer_server final : private link_owner {
   void accept(const hello& from, stream_socket socket);
   void send(int rank, log_message type, std::span<const std::byte> body);
   void distribute();
+  [[nodiscard]] std::optional<match_body> parse_match(int from, std::span<const std::byte> body) const;
   [[nodiscard]] bool on_match(int from, std::span<const std::byte> body);
+  [[nodiscard]] bool on_withdraw_match(message_link& link, std::span<const std::byte> body);
   [[nodiscard]] bool on_unique_id(int from, std::span<const std::byte> body);
   void rank_gone(int rank, bool left);
 

@@ -24,7 +24,10 @@ enum class action_type : std::uint8_t {
   start_stream,   ///< send the payload of `operation` to receive `other` of `peer`
   publish,        ///< `operation` may be carried out by the launch thread from now on
   revoke,         ///< take it back, if the launch thread has not begun; answered by `endpoint::revoked`
+  unpublish,      ///< take it back: no entry of the log names it
   report_match,   ///< tell the sequencer of `match`
+  ask_back,       ///< ask the sequencer to forget `match`; answered by `endpoint::on_match_withdrawal`
+  too_late,       ///< an early end with `code` was asked for, and `operation` is carried out all the same
   complete,       ///< the operation is over: `code`, `details`
   report_late,    ///< a message that had completed here failed at its receiver: `code`, `details`
 };
@@ -46,7 +49,7 @@ union message_body {
   protocol::accepted accepted;
   protocol::refused refused;
   protocol::withdraw withdraw;
-  protocol::withdrawn withdrawn;
+  protocol::withdrawal withdrawal;
   protocol::credit credit;
   protocol::goodbye goodbye;
 };
@@ -82,8 +85,8 @@ using actions = std::vector<action>;
         return sizeof(refused);
       case message_type::withdraw:
         return sizeof(withdraw);
-      case message_type::withdrawn:
-        return sizeof(withdrawn);
+      case message_type::withdrawal:
+        return sizeof(withdrawal);
       case message_type::credit:
         return sizeof(credit);
       case message_type::goodbye:

@@ -3,6 +3,7 @@
 
 #include "protocol/actions.hpp"
 #include "protocol/match_queue.hpp"
+#include "protocol/message_table.hpp"
 #include "protocol/operation_table.hpp"
 
 #include <weft/engine/peer.hpp>
@@ -24,6 +25,9 @@ struct endpoint_limits {
 /// One rank's half of the conversation: announces its sends, matches what is announced to it, and decides what each
 /// operation does next. Pure: events come in by call, what is to be done comes out as a list of actions.
 ///
+/// `endpoint.cpp` has the user's side, `endpoint_matching.cpp` how messages and receives meet and part again, and
+/// `endpoint_progress.cpp` what happens to them afterwards.
+///
 /// An operation is allocated (which gives it a name and a slot to keep its buffers under), then started. It ends with
 /// one `complete` action, after which its name is invalid and its slot is used again.
 class endpoint {
@@ -32,6 +36,12 @@ class endpoint {
   endpoint(int self, const std::vector<std::size_t>& credit_of_rank, endpoint_limits limits);
 
   [[nodiscard]] operation_id allocate() { return operations_.allocate(); }
+  /// An operation that has not ended, as it stands.
+  [[nodiscard]] const operation_details& details_of(operation_id id) const noexcept {
+    return operations_.find(id)->details;
+  }
+  /// The operation in a slot that is in use.
+  [[nodiscard]] operation_id name_of(std::uint32_t slot) const noexcept { return operations_.name_of(slot); }
   [[nodiscard]] static std::uint32_t slot_of(operation_id id) noexcept { return operation_table::slot_of(id); }
 
   // The user's side.
@@ -39,8 +49,10 @@ class endpoint {
   void reject(operation_id id, operation_details details, errc code, actions& out);
   void start_send(operation_id id, const destination& where, const payload_shape& shape, actions& out);
   void start_receive(operation_id id, const origin& where, const payload_shape& shape, actions& out);
-  /// Ends an operation that is not matched yet; a send whose fate its receiver knows asks there first.
-  void cancel(operation_id id, actions& out);
+  /// Ends an operation early, with `why`, where that is possible without harm to the other end. A send asks its
+  /// receiver first, and what goes through the log asks the sequencer. Where it is too late the operation is carried
+  /// out; the caller is told (`too_late`). The first reason given stays.
+  void cancel(operation_id id, errc why, actions& out);
   /// Fails whatever is not matched, now and from now on. Matched operations are carried out.
   void close(actions& out);
 
@@ -53,10 +65,14 @@ class endpoint {
   [[nodiscard]] bool on_accepted(int peer, const accepted& body, actions& out);
   [[nodiscard]] bool on_refused(int peer, const refused& body, actions& out);
   [[nodiscard]] bool on_withdraw(int peer, const withdraw& body, actions& out);
-  [[nodiscard]] bool on_withdrawn(int peer, const withdrawn& body, actions& out);
+  [[nodiscard]] bool on_withdrawal(int peer, const withdrawal& body, actions& out);
   [[nodiscard]] bool on_credit(int peer, const credit& body);
   /// `why` is `peer_lost` or `peer_left`; the first reason given stays.
   void on_peer_gone(int peer, errc why, actions& out);
+
+  // The sequencer's side.
+  /// The answer to `ask_back`: the match is undone (`granted`), or is in the log.
+  void on_match_withdrawal(operation_id receive, bool granted, actions& out);
 
   // The payload's side.
   /// How many bytes receive `id` still expects on the link from `peer`; nothing where it is no such receive. Nothing is
@@ -90,17 +106,10 @@ class endpoint {
     errc why = errc::peer_lost;
   };
 
-  /// An announced message that no receive has matched.
-  struct kept_message {
-    int source = -1;
-    bool present = false;
-    announce envelope{};
-  };
-
-  /// Where the payload of a message is when a receive meets it.
-  struct payload_place {
-    bool arriving = false;      ///< behind the announcement that is being read
-    std::uint32_t message = 0;  ///< else kept under this message, where the envelope has a payload
+  /// Where the payload of a message is when a receive meets it, if it came with the announcement.
+  enum class payload_place : std::uint8_t {
+    arriving,  ///< behind the announcement that is being read
+    kept,      ///< under the message's slot
   };
 
   peer_state& peer_at(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
@@ -111,14 +120,23 @@ class endpoint {
 
   void announce_to_peer(operation_id id, operation& op, announce body, actions& out);
   void announce_to_self(operation_id id, operation& op, announce body, actions& out);
-  void match(operation_id receive, int source, const announce& body, payload_place place, actions& out);
-  void match_local(operation_id receive, const announce& body, actions& out);
-  void match_through_log(operation_id receive, int source, const announce& body, actions& out);
-  void fail_match(operation_id receive, int source, const announce& body, errc code, payload_place place, actions& out);
+  /// The message in that slot and the receive belong together; neither is in the queue any more.
+  void match(operation_id receive, std::uint32_t message, payload_place place, actions& out);
+  void carry_inline(operation_id receive, std::uint32_t message, payload_place place, actions& out);
+  void carry_on_link(operation_id receive, std::uint32_t message, actions& out);
+  void carry_locally(operation_id receive, std::uint32_t message, actions& out);
+  void carry_through_log(operation_id receive, std::uint32_t message, actions& out);
+  [[nodiscard]] protocol::match match_of(operation_id receive, const operation& op);
+  void fail_match(operation_id receive, std::uint32_t message, errc code, payload_place place, actions& out);
   void refuse(int source, const announce& body, errc code, const payload_shape& wanted, actions& out);
 
-  std::uint32_t keep(int source, const announce& body);
-  void forget(std::uint32_t message);
+  void ask_back(operation_id receive, operation& op, actions& out);
+  void tell_too_late(operation_id receive, operation& op, actions& out);
+  void answer_withdraw(int source, operation_id send, bool granted, actions& out);
+  void undo_match(operation_id receive, actions& out);
+  void restore_message(std::uint32_t message, actions& out);
+  void restore_receive(operation_id receive, actions& out);
+
   void discard(std::uint32_t message, actions& out);
   void give_credit(int source, const announce& body, actions& out);
   void fail_receive(operation_id id, errc code, actions& out);
@@ -132,8 +150,7 @@ class endpoint {
   operation_table operations_;
   match_queue queue_;
   std::vector<peer_state> peers_;
-  std::vector<kept_message> messages_;
-  std::vector<std::uint32_t> free_messages_;
+  message_table messages_;
   std::size_t in_flight_ = 0;
   int present_peers_ = 0;
   errc last_gone_ = errc::peer_lost;  ///< why the last of them went

@@ -27,8 +27,8 @@ enum class message_type : std::uint8_t {
   data,          ///< sender: bytes of a cleared message
   accepted,      ///< receiver: your inline message is matched
   refused,       ///< receiver: your message cannot be received
-  withdraw,      ///< sender: forget my message, if it is not matched yet
-  withdrawn,     ///< receiver: forgotten
+  withdraw,      ///< sender: forget my message, if that is still possible
+  withdrawal,    ///< receiver: whether it is forgotten
   credit,        ///< receiver: that much inline payload was consumed
   goodbye,       ///< I close; nothing follows
 };
@@ -94,9 +94,10 @@ struct withdraw {
   operation_id send;
 };
 
-struct withdrawn {
-  static constexpr auto type = message_type::withdrawn;
+struct withdrawal {
+  static constexpr auto type = message_type::withdrawal;
   operation_id send;
+  std::uint64_t granted;  ///< 1: forgotten; 0: too late, it is carried out (or was refused)
 };
 
 struct credit {

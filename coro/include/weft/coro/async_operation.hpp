@@ -6,6 +6,7 @@
 #include <weft/coro/handler_waiter.hpp>
 
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/cancellation_type.hpp>
 
 #include <concepts>
 #include <utility>
@@ -14,7 +15,7 @@ namespace weft::coro {
 
 /// What `async_operation` asks of the description of an operation:
 /// - `raw_type`: what the producer completes with; `result_type`: what the user gets;
-/// - `start(waiter)` begins it, `cancel(waiter)` asks for an early end (the waiter is still completed once),
+/// - `start(waiter)` begins it, `cancel(waiter, kinds)` asks for an early end (the waiter is still completed once),
 ///   `abandon(waiter)` says that the waiter goes away uncompleted;
 /// - `finish(code, raw)` turns one into the other, and may turn success into an error;
 /// - `result_type::raise(code)` throws the error that a failed `co_await` throws;
@@ -24,7 +25,7 @@ concept operation_source = std::move_constructible<S> &&
     requires(S source, waiter<typename S::raw_type>& who, boost::system::error_code code, typename S::raw_type raw,
              const typename S::result_type& result) {
   source.start(who);
-  source.cancel(who);
+  source.cancel(who, boost::asio::cancellation_type::total);
   source.abandon(who);
   { source.finish(code, std::move(raw)) } -> std::same_as<typename S::result_type>;
   result.raise(code);
@@ -35,8 +36,8 @@ concept operation_source = std::move_constructible<S> &&
 ///
 /// It is awaitable in any coroutine (asio::awaitable, which calls it with a token of its own, and any other task type,
 /// which uses `operator co_await`), and callable with any Asio completion token. The token's associated executor,
-/// allocator and cancellation slot are honoured (terminal, partial and total cancellation are all taken as a request to
-/// end early). No handler runs inside of the initiating call.
+/// allocator and cancellation slot are honoured; what each type of cancellation does is the description's affair. No
+/// handler runs inside of the initiating call.
 template <operation_source Source>
 class [[nodiscard]] async_operation {
  public:

@@ -93,7 +93,7 @@ class handler_waiter final : public waiter<typename Source::raw_type> {
   void listen_for_cancellation() {
     auto slot = boost::asio::get_associated_cancellation_slot(handler_);
     if (!slot.is_connected()) return;
-    slot.assign([this](boost::asio::cancellation_type) { source_.cancel(*this); });
+    slot.assign([this](boost::asio::cancellation_type kinds) { source_.cancel(*this, kinds); });
   }
 
   void destroy() { destroy_after_move(handler_); }

@@ -27,7 +27,7 @@ class batch_state {
   ~batch_state();
 
   void start(waiter& who);
-  void cancel() noexcept;
+  void cancel(boost::asio::cancellation_type kinds) noexcept;
   /// No member completes from here on.
   void abandon() noexcept;
   [[nodiscard]] batch_result take_result(boost::system::error_code& code);
@@ -52,7 +52,7 @@ class batch_source {
       : core_(core), state_(std::make_unique<batch_state>(std::move(core), std::move(items))) {}
 
   void start(waiter& who) { state_->start(who); }
-  void cancel(waiter&) noexcept { state_->cancel(); }
+  void cancel(waiter&, boost::asio::cancellation_type kinds) noexcept { state_->cancel(kinds); }
   void abandon(waiter&) noexcept { state_->abandon(); }
   [[nodiscard]] batch_result finish(boost::system::error_code& code, outcome&&) { return state_->take_result(code); }
   [[nodiscard]] boost::asio::any_io_executor get_executor() const { return detail::executor(*core_); }

@@ -19,6 +19,9 @@ enum class memory_kind : std::uint8_t {
   device,  ///< memory of the device with the view's ordinal
 };
 
+/// "host", "pinned", "device".
+[[nodiscard]] std::string_view name(memory_kind kind) noexcept;
+
 /// What the elements of a buffer are. The two ends of a transfer must name the same one.
 enum class element_type : std::uint8_t {
   bytes,  ///< std::byte, char, unsigned char, and every trivially copyable class

@@ -6,6 +6,7 @@
 #include <weft/engine/batch.hpp>
 #include <weft/engine/buffer.hpp>
 #include <weft/engine/detail/sources.hpp>
+#include <weft/engine/device_buffer.hpp>
 #include <weft/engine/peer.hpp>
 #include <weft/engine/result.hpp>
 #include <weft/engine/stats.hpp>
@@ -71,10 +72,18 @@ template <class Buffer>
 /// they are awaited or called with a completion token, and the order of starting is the order that their matching sees.
 ///
 /// Completion: `void(boost::system::error_code, sent)`, `void(boost::system::error_code, received)`; awaiting throws
-/// `weft::error`. A send completes when the engine holds its bytes (`inline`) or the receiver has them (other routes);
-/// a receive completes when all bytes are in place. Cancellation withdraws an operation that is not matched, and
-/// otherwise lets it be carried out.
-/// Lifetime: the memory of a buffer must stay until the operation completes, unless a container was moved in.
+/// `weft::error`. A send completes when the engine holds its bytes (`inline`), the link has taken them (`host`), or
+/// they are with the receiver (`device`, `pair`); the buffer is free then. a receive completes when all bytes are in
+/// place.
+///
+/// Cancellation, and the deadline of `within`, withdraw an operation from both ends as long as that is possible: until
+/// the match on the `inline` and `host` routes, until the batch stands in the log on `device` and `pair`. The other end
+/// of a match that was undone goes back to its old place in the queue: nothing is lost. Past that point a borrowed
+/// buffer makes the operation complete as if nothing had been asked; where the engine owns the memory, the waiter gets
+/// its error at once and the transfer ends without it (not for a `total` cancellation, which may have no effect).
+/// Destroying a coroutine that waits is a cancellation too; borrowed memory must then outlive the transfer.
+/// Lifetime: the memory of a buffer must stay until the operation completes. The engine owns it where a container is
+/// moved in, for a `device_buffer`, and for objects.
 class communicator {
  public:
   /// Belongs to no group: it may be assigned to, and nothing else.
@@ -90,9 +99,11 @@ class communicator {
   template <class Buffer>
   [[nodiscard]] send_operation send(Buffer&& buffer, destination where) const {
     if constexpr (detail::is_owned_argument<Buffer> && contiguous_buffer<std::remove_cvref_t<Buffer>>) {
-      auto owner = std::make_unique<detail::owned_container<std::remove_cvref_t<Buffer>>>(std::move(buffer));
+      auto owner = std::make_shared<detail::owned_container<std::remove_cvref_t<Buffer>>>(std::move(buffer));
       auto views = detail::views_to_read(owner->value);
       return send_operation(detail::send_source(core_, std::move(views), where, std::move(owner)));
+    } else if constexpr (std::same_as<std::remove_cvref_t<Buffer>, weft::device_buffer>) {
+      return send_operation(detail::send_source(core_, detail::views_to_read(buffer), where, buffer.block()));
     } else {
       return send_operation(detail::send_source(core_, detail::views_to_read(buffer), where));
     }
@@ -103,13 +114,21 @@ class communicator {
   [[nodiscard]] receive_operation recv(Buffer&& buffer, origin where) const {
     static_assert(!detail::is_owned_argument<Buffer> || !contiguous_buffer<std::remove_cvref_t<Buffer>>,
                   "a receive into a temporary container would be lost");
-    return receive_operation(detail::receive_source(core_, detail::views_to_write(buffer), where));
+    if constexpr (std::same_as<std::remove_cvref_t<Buffer>, weft::device_buffer>)
+      return receive_operation(detail::receive_source(core_, detail::views_to_write(buffer), where, buffer.block()));
+    else
+      return receive_operation(detail::receive_source(core_, detail::views_to_write(buffer), where));
   }
 
   /// Sends and receives submitted together. Completes with the code of the first that failed, once all have ended;
   /// with `as_tuple` the result has every operation's own.
   [[nodiscard]] batch_operation batch(const weft::batch& operations) const {
     return batch_operation(detail::batch_source(core_, operations.items_));
+  }
+
+  /// Memory of this rank's device, of that many bytes and for elements of that type. Throws std::bad_alloc.
+  [[nodiscard]] weft::device_buffer device_buffer(std::size_t bytes, element_type element = element_type::bytes) const {
+    return weft::device_buffer(detail::allocate(*core_, bytes, element));
   }
 
   [[nodiscard]] communicator_stats stats() const { return detail::stats(*core_); }

@@ -3,6 +3,7 @@
 
 #include <weft/engine/route.hpp>
 
+#include <chrono>
 #include <cstdint>
 
 namespace weft {
@@ -17,9 +18,12 @@ inline constexpr any_tag_t any_tag{};
 
 /// What a send waits for.
 enum class completion_point : std::uint8_t {
-  taken,    ///< the engine holds the bytes (inline) or the receiver has them (other routes)
+  taken,    ///< the bytes have left the buffer: for the engine (inline), the link (host), the receiver (device, pair)
   matched,  ///< as `taken`, and the receiver has matched the message: a mismatch fails both ends
 };
+
+/// No deadline.
+inline constexpr std::chrono::nanoseconds no_limit = std::chrono::nanoseconds::max();
 
 /// Completion once the receive is matched, for `destination::until`.
 inline constexpr completion_point matched = completion_point::matched;
@@ -30,6 +34,7 @@ struct destination {
   std::uint64_t tag = 0;
   weft::route route = weft::route::automatic;
   completion_point point = completion_point::taken;
+  std::chrono::nanoseconds limit = no_limit;
 
   /// The same with another route.
   [[nodiscard]] constexpr destination via(weft::route which) const noexcept {
@@ -44,6 +49,14 @@ struct destination {
     changed.point = when;
     return changed;
   }
+
+  /// The same with a deadline, counted from the start of the operation: past it the operation is cancelled with
+  /// `errc::timed_out`.
+  [[nodiscard]] constexpr destination within(std::chrono::nanoseconds time) const noexcept {
+    destination changed = *this;
+    changed.limit = time;
+    return changed;
+  }
 };
 
 /// Where a message comes from. Made by `from(rank, tag)`, each of which may be a wildcard.
@@ -52,6 +65,15 @@ struct origin {
   std::uint64_t tag = 0;
   bool any_rank = false;
   bool every_tag = false;
+  std::chrono::nanoseconds limit = no_limit;
+
+  /// The same with a deadline, counted from the start of the operation: past it the operation is cancelled with
+  /// `errc::timed_out`.
+  [[nodiscard]] constexpr origin within(std::chrono::nanoseconds time) const noexcept {
+    origin changed = *this;
+    changed.limit = time;
+    return changed;
+  }
 };
 
 [[nodiscard]] constexpr destination to(int rank, std::uint64_t tag) noexcept {

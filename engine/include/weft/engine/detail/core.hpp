@@ -9,6 +9,7 @@
 #include <weft/serializers/byte_buffer.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/cancellation_type.hpp>
 
 #include <memory>
 #include <span>
@@ -17,6 +18,7 @@
 namespace weft::detail {
 
 class engine_core;
+struct device_block;
 
 /// Keeps a buffer alive that the engine was given to own.
 struct owned_memory {
@@ -40,7 +42,7 @@ struct operation_request {
   std::uint64_t fingerprint = 0;
   std::span<const const_buffer_view> pieces;  ///< read only during the call that starts; a receive writes to them
   serializers::byte_buffer frame;             ///< objects to send, instead of pieces
-  std::unique_ptr<owned_memory> owner;        ///< kept until the operation is over
+  std::shared_ptr<owned_memory> owner;        ///< kept until the operation is over
   detail::waiter* waiter = nullptr;
 };
 
@@ -48,8 +50,9 @@ struct operation_request {
 
 /// Starts all, in order, before any other operation can come in between.
 void start(engine_core& core, std::span<operation_request> requests);
-/// Asks for an early end. The waiter is still completed once.
-void cancel(engine_core& core, waiter& who) noexcept;
+/// Asks for an early end. The waiter is still completed once. `total` alone asks for an end without any effect; partial
+/// and terminal also let the waiter of an owned buffer leave before a transfer that cannot be taken back.
+void cancel(engine_core& core, waiter& who, boost::asio::cancellation_type kinds) noexcept;
 /// The waiter goes away; the operation is carried out or withdrawn without it.
 void abandon(engine_core& core, waiter& who) noexcept;
 /// Completes a waiter for which nothing was started, after this call has returned.
@@ -59,6 +62,9 @@ void complete_soon(engine_core& core, waiter& who, boost::system::error_code cod
 [[nodiscard]] int world_size(const engine_core& core) noexcept;
 [[nodiscard]] communicator_stats stats(engine_core& core);
 [[nodiscard]] const boost::asio::any_io_executor& executor(const engine_core& core) noexcept;
+
+/// Memory of this rank's device. Throws std::bad_alloc.
+[[nodiscard]] std::shared_ptr<device_block> allocate(engine_core& core, std::size_t bytes, element_type element);
 
 /// An empty buffer, with capacity from earlier frames where there is one; and its way back.
 [[nodiscard]] serializers::byte_buffer take_frame(engine_core& core);

@@ -21,7 +21,7 @@ class operation_source_base {
 
   explicit operation_source_base(std::shared_ptr<engine_core> core) : core_(std::move(core)) {}
 
-  void cancel(waiter& who) noexcept { detail::cancel(*core_, who); }
+  void cancel(waiter& who, boost::asio::cancellation_type kinds) noexcept { detail::cancel(*core_, who, kinds); }
   void abandon(waiter& who) noexcept { detail::abandon(*core_, who); }
   [[nodiscard]] boost::asio::any_io_executor get_executor() const { return detail::executor(*core_); }
 
@@ -57,7 +57,7 @@ class send_source : public operation_source_base {
   using result_type = sent;
 
   send_source(std::shared_ptr<engine_core> core, view_list views, destination where,
-              std::unique_ptr<owned_memory> owner = nullptr)
+              std::shared_ptr<owned_memory> owner = nullptr)
       : operation_source_base(std::move(core)), views_(std::move(views)), where_(where), owner_(std::move(owner)) {}
 
   [[nodiscard]] operation_request request() {
@@ -78,21 +78,23 @@ class send_source : public operation_source_base {
  private:
   view_list views_;
   destination where_;
-  std::unique_ptr<owned_memory> owner_;
+  std::shared_ptr<owned_memory> owner_;
 };
 
 class receive_source : public operation_source_base {
  public:
   using result_type = received;
 
-  receive_source(std::shared_ptr<engine_core> core, view_list views, origin where)
-      : operation_source_base(std::move(core)), views_(std::move(views)), where_(where) {}
+  receive_source(std::shared_ptr<engine_core> core, view_list views, origin where,
+                 std::shared_ptr<owned_memory> owner = nullptr)
+      : operation_source_base(std::move(core)), views_(std::move(views)), where_(where), owner_(std::move(owner)) {}
 
   [[nodiscard]] operation_request request() {
     operation_request wanted;
     wanted.operation = operation_kind::receive;
     wanted.from = where_;
     wanted.pieces = views_.pieces();
+    wanted.owner = std::move(owner_);
     return wanted;
   }
   void start(waiter& who) {
@@ -107,6 +109,7 @@ class receive_source : public operation_source_base {
  private:
   view_list views_;
   origin where_;
+  std::shared_ptr<owned_memory> owner_;
 };
 
 }  // namespace weft::detail

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <weft/engine/buffer.hpp>
+#include <weft/engine/detail/core.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace weft {
+
+namespace detail {
+
+/// Memory of a device, given back when nobody refers to it any more: neither a `device_buffer` nor an operation.
+struct device_block : owned_memory {
+  buffer_view whole;
+};
+
+}  // namespace detail
+
+/// Memory of this rank's device, made by `communicator::device_buffer`. An operation on it shares its ownership: the
+/// buffer may be destroyed, and whoever waits may go, while a transfer is still under way.
+///
+/// On the host device this is ordinary memory, which the program may read and write between operations. Its content is
+/// not initialized.
+class device_buffer {
+ public:
+  /// No memory.
+  device_buffer() = default;
+  explicit device_buffer(std::shared_ptr<detail::device_block> block) : block_(std::move(block)) {}
+  device_buffer(device_buffer&&) noexcept = default;
+  device_buffer& operator=(device_buffer&&) noexcept = default;
+
+  [[nodiscard]] void* data() const noexcept { return view().data; }
+  /// In bytes.
+  [[nodiscard]] std::size_t size() const noexcept { return view().size; }
+  [[nodiscard]] element_type element() const noexcept { return view().element; }
+
+  /// The whole, borrowed: an operation on a view, or on a part of one, does not keep the memory.
+  [[nodiscard]] buffer_view view() const noexcept { return block_ ? block_->whole : buffer_view{}; }
+  operator buffer_view() const noexcept { return view(); }
+  operator const_buffer_view() const noexcept { return view(); }
+
+  /// For operations, which share the ownership.
+  [[nodiscard]] const std::shared_ptr<detail::device_block>& block() const noexcept { return block_; }
+
+ private:
+  std::shared_ptr<detail::device_block> block_;
+};
+
+}  // namespace weft

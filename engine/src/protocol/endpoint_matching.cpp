@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// How announced messages and posted receives meet, and how a match is undone.
+#include "protocol/endpoint.hpp"
+
+#include "protocol/action_makers.hpp"
+
+#include <utility>
+
+namespace weft::protocol {
+
+bool endpoint::on_announce(int peer, const announce& body, actions& out) {
+  if (!is_valid(body)) return false;
+  peer_state& from = peer_at(peer);
+  if (body.has_payload != 0) {
+    if (body.bytes > limits_.inline_credit - from.held) return false;
+    from.held += body.bytes;
+  }
+  if (closed_) {
+    if (body.has_payload != 0) out.push_back(about(action_type::drop_payload, 0));
+    return true;
+  }
+  const std::uint32_t message = messages_.hold(peer, body);
+  if (const auto receive = queue_.arrive(message, peer, body.tag)) {
+    match(operations_.name_of(*receive), message, payload_place::arriving, out);
+    return true;
+  }
+  if (queue_.unexpected_count() > limits_.max_unmatched) {
+    (void)queue_.withdraw_message(message);
+    messages_.release(message);
+    if (body.has_payload != 0) {
+      out.push_back(about(action_type::drop_payload, 0));
+      give_credit(peer, body, out);
+    }
+    refuse(peer, body, errc::too_many_unmatched, body.shape(), out);
+    return true;
+  }
+  if (body.has_payload != 0) out.push_back(about_message(action_type::keep_payload, message));
+  return true;
+}
+
+errc endpoint::compare(const operation& receive, const announce& body) const noexcept {
+  const payload_shape& here = receive.details.here;
+  if (here.kind != body.kind) return errc::kind_mismatch;
+  if (here.kind == payload_kind::objects) {
+    if (here.fingerprint != body.fingerprint) return errc::object_type_mismatch;
+    return body.bytes > limits_.max_object_bytes ? errc::message_too_large : errc{};
+  }
+  if (here.element != body.element) return errc::element_type_mismatch;
+  return here.bytes != body.bytes ? errc::size_mismatch : errc{};
+}
+
+void endpoint::match(operation_id receive, std::uint32_t message, payload_place place, actions& out) {
+  operation& op = *operations_.find(receive);
+  const announce& body = messages_[message].envelope;
+  op.details.peer = messages_[message].source;
+  op.details.tag = body.tag;
+  op.details.any_tag = false;
+  op.details.phase = phase::matched;
+  errc problem = compare(op, body);
+  if (problem == errc{} && uses_log(body.route) && log_lost_) problem = errc::sequencer_lost;
+  if (problem != errc{}) return fail_match(receive, message, problem, place, out);
+  op.details.here.bytes = body.bytes;
+
+  if (body.has_payload != 0) return carry_inline(receive, message, place, out);
+  if (uses_log(body.route)) return carry_through_log(receive, message, out);
+  if (op.details.peer == self_) return carry_locally(receive, message, out);
+  carry_on_link(receive, message, out);
+}
+
+void endpoint::carry_inline(operation_id receive, std::uint32_t message, payload_place place, actions& out) {
+  const held_message used = messages_[message];
+  messages_.release(message);
+  out.push_back(place == payload_place::arriving ? about(action_type::take_payload, receive)
+                                                 : about_message(action_type::use_kept, message, receive));
+  give_credit(used.source, used.envelope, out);
+  if (used.envelope.wants_verdict != 0) out.push_back(transmit(used.source, accepted{.send = used.envelope.send}));
+  complete(receive, {}, out);
+}
+
+void endpoint::carry_locally(operation_id receive, std::uint32_t message, actions& out) {
+  const announce body = messages_[message].envelope;
+  messages_.release(message);
+  out.push_back({.type = action_type::copy_local, .operation = body.send, .other = receive, .bytes = body.bytes});
+  complete(body.send, {}, out);
+  complete(receive, {}, out);
+}
+
+void endpoint::carry_on_link(operation_id receive, std::uint32_t message, actions& out) {
+  const held_message used = messages_[message];
+  messages_.release(message);
+  operation& op = *operations_.find(receive);
+  become_matched(op);
+  op.remaining = used.envelope.bytes;
+  out.push_back({.type = action_type::expect_stream, .operation = receive, .bytes = used.envelope.bytes});
+  out.push_back(transmit(used.source, clear{.send = used.envelope.send, .receive = receive}));
+}
+
+// The message stays in its slot: until its entry is in the log, either end may take its half back.
+void endpoint::carry_through_log(operation_id receive, std::uint32_t message, actions& out) {
+  operation& op = *operations_.find(receive);
+  messages_[message].receive = receive;
+  become_matched(op);
+  op.published = true;
+  op.message = message;
+  op.route = messages_[message].envelope.route;
+  const protocol::match found = match_of(receive, op);
+  out.push_back({.type = action_type::expect_stream, .operation = receive, .bytes = found.bytes});
+  out.push_back(about(action_type::publish, receive));
+  out.push_back({.type = action_type::report_match, .match = found});
+  if (found.source == self_) become_matched(*operations_.find(found.send));
+}
+
+protocol::match endpoint::match_of(operation_id receive, const operation& op) {
+  const held_message& held = messages_[op.message];
+  return {op.route, held.source, self_, held.envelope.send, receive, held.envelope.bytes};
+}
+
+void endpoint::fail_match(operation_id receive, std::uint32_t message, errc code, payload_place place, actions& out) {
+  const held_message failed = messages_[message];
+  const announce& body = failed.envelope;
+  messages_.release(message);
+  if (body.has_payload != 0) {
+    out.push_back(place == payload_place::arriving ? about(action_type::drop_payload, 0)
+                                                   : about_message(action_type::drop_kept, message));
+    give_credit(failed.source, body, out);
+  }
+  operation& op = *operations_.find(receive);
+  op.details.there = body.shape();
+  if (code == errc::message_too_large) op.details.here.bytes = limits_.max_object_bytes;  // what would have been taken
+  refuse(failed.source, body, code, op.details.here, out);
+  complete(receive, code, out);
+}
+
+void endpoint::refuse(int source, const announce& body, errc code, const payload_shape& wanted, actions& out) {
+  const refused verdict{.send = body.send,
+                        .tag = body.tag,
+                        .code = static_cast<std::uint32_t>(code),
+                        .sent_kind = body.kind,
+                        .sent_element = body.element,
+                        .wanted_kind = wanted.kind,
+                        .wanted_element = wanted.element,
+                        .sent_bytes = body.bytes,
+                        .wanted_bytes = wanted.bytes};
+  if (source != self_)
+    out.push_back(transmit(source, verdict));
+  else
+    (void)on_refused(self_, verdict, out);
+}
+
+// ---- parting
+
+bool endpoint::on_withdraw(int peer, const withdraw& body, actions& out) {
+  const std::uint32_t message = messages_.find(peer, body.send);
+  if (message == no_slot) {  // matched on the link, or refused: its end is on the way to the sender
+    answer_withdraw(peer, body.send, false, out);
+    return true;
+  }
+  if (queue_.withdraw_message(message)) {
+    discard(message, out);
+    answer_withdraw(peer, body.send, true, out);
+    return true;
+  }
+  operation& receive = *operations_.find(messages_[message].receive);
+  receive.sender_leaves = true;
+  ask_back(messages_[message].receive, receive, out);
+  return true;
+}
+
+// Only the sequencer knows whether a match is in the log. The first end that wants to leave asks, for both.
+void endpoint::ask_back(operation_id receive, operation& op, actions& out) {
+  if (op.withdrawal == match_withdrawal::refused) return tell_too_late(receive, op, out);
+  if (std::exchange(op.withdrawal, match_withdrawal::asked) == match_withdrawal::asked) return;
+  out.push_back({.type = action_type::ask_back, .match = match_of(receive, op)});
+}
+
+void endpoint::on_match_withdrawal(operation_id receive, bool granted, actions& out) {
+  operation* op = operations_.find(receive);
+  if (op == nullptr || op->withdrawal != match_withdrawal::asked) return;  // it has ended meanwhile
+  if (granted) return undo_match(receive, out);
+  op->withdrawal = match_withdrawal::refused;
+  tell_too_late(receive, *op, out);
+}
+
+void endpoint::tell_too_late(operation_id receive, operation& op, actions& out) {
+  const held_message& held = messages_[op.message];
+  if (op.leaving != errc{}) out.push_back({.type = action_type::too_late, .operation = receive, .code = op.leaving});
+  if (std::exchange(op.sender_leaves, false)) answer_withdraw(held.source, held.envelope.send, false, out);
+}
+
+void endpoint::answer_withdraw(int source, operation_id send, bool granted, actions& out) {
+  const withdrawal answer{.send = send, .granted = granted};
+  if (source != self_)
+    out.push_back(transmit(source, answer));
+  else
+    (void)on_withdrawal(self_, answer, out);
+}
+
+// Whichever end does not leave goes back to its old place in the queue.
+void endpoint::undo_match(operation_id receive, actions& out) {
+  operation& op = *operations_.find(receive);
+  const std::uint32_t message = std::exchange(op.message, no_slot);
+  const bool sender_leaves = op.sender_leaves;
+  const errc receiver_leaves = op.leaving;
+  messages_[message].receive = 0;
+  out.push_back(about(action_type::unpublish, receive));
+  op.published = op.sender_leaves = false;
+  op.withdrawal = match_withdrawal::none;
+  op.state = operation_state::unmatched;
+  --in_flight_;
+  if (messages_[message].source == self_) {
+    operations_.find(messages_[message].envelope.send)->state = operation_state::unmatched;
+    --in_flight_;
+  }
+
+  if (receiver_leaves != errc{}) complete(receive, receiver_leaves, out);
+  if (sender_leaves) {
+    const held_message withdrawn = messages_[message];
+    messages_.release(message);
+    answer_withdraw(withdrawn.source, withdrawn.envelope.send, true, out);
+  } else {
+    restore_message(message, out);
+  }
+  if (receiver_leaves == errc{}) restore_receive(receive, out);
+}
+
+void endpoint::restore_message(std::uint32_t message, actions& out) {
+  if (closed_ || peer_at(messages_[message].source).gone) return messages_.release(message);
+  if (const auto receive = queue_.put_back_message(message))
+    match(operations_.name_of(*receive), message, payload_place::kept, out);
+}
+
+void endpoint::restore_receive(operation_id receive, actions& out) {
+  operation& op = *operations_.find(receive);
+  op.route = weft::route::automatic;
+  op.details.phase = phase::unmatched;
+  op.details.any_tag = op.any_tag;
+  if (op.details.here.kind == payload_kind::objects) op.details.here.bytes = 0;
+  const int source = op.details.peer;
+  if (op.any_source) op.details.peer = -1;
+  if (closed_) return complete(receive, errc::closed, out);
+  if (const auto message = queue_.put_back_receive(slot_of(receive)))
+    return match(receive, *message, payload_place::kept, out);
+  if (!op.any_source && is_gone(source)) return fail_receive(receive, peer_at(source).why, out);
+  fail_if_alone(out);
+}
+
+bool endpoint::on_withdrawal(int peer, const withdrawal& body, actions& out) {
+  operation* op = find(body.send, operation_kind::send, peer);
+  if (op == nullptr) return true;  // it has ended meanwhile
+  if (op->leaving == errc{} || body.granted > 1) return false;
+  if (body.granted == 1 && op->state == operation_state::matched) return false;
+  if (body.granted == 1)
+    fail_send(body.send, op->leaving, out);
+  else
+    out.push_back({.type = action_type::too_late, .operation = body.send, .code = op->leaving});
+  return true;
+}
+
+void endpoint::discard(std::uint32_t message, actions& out) {
+  const held_message dropped = messages_[message];
+  messages_.release(message);
+  if (dropped.envelope.has_payload == 0) return;
+  out.push_back(about_message(action_type::drop_kept, message));
+  give_credit(dropped.source, dropped.envelope, out);
+}
+
+void endpoint::give_credit(int source, const announce& body, actions& out) {
+  peer_state& peer = peer_at(source);
+  if (source == self_) {
+    peer.credit += body.bytes;
+    return;
+  }
+  peer.consumed += body.bytes;
+  // In quarters: one message for many, while the sender is never without credit for long.
+  if (peer.consumed == 0 || peer.consumed < limits_.inline_credit / 4) return;
+  peer.held -= peer.consumed;
+  out.push_back(transmit(source, credit{.bytes = std::exchange(peer.consumed, 0)}));
+}
+
+}  // namespace weft::protocol

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of operations after they were announced or matched: answers, payload, the log, lost peers.
+#include "protocol/endpoint.hpp"
+
+#include "protocol/action_makers.hpp"
+
+#include <utility>
+
+namespace weft::protocol {
+namespace {
+
+/// Codes that a receiver may refuse with; anything else is not of this protocol.
+bool is_refusal(std::uint32_t code) noexcept {
+  switch (static_cast<errc>(code)) {
+    case errc::size_mismatch:
+    case errc::element_type_mismatch:
+    case errc::object_type_mismatch:
+    case errc::kind_mismatch:
+    case errc::message_too_large:
+    case errc::too_many_unmatched:
+    case errc::sequencer_lost:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// How far a message had come when it was refused so.
+phase phase_of(errc refusal) noexcept {
+  return refusal == errc::too_many_unmatched ? phase::unmatched : phase::matched;
+}
+
+}  // namespace
+
+bool endpoint::on_clear(int peer, const clear& body, actions& out) {
+  operation* op = find(body.send, operation_kind::send, peer);
+  // Ended here meanwhile, by a close: the goodbye that follows tells the receiver.
+  if (op == nullptr) return true;
+  if (op->state == operation_state::matched || uses_log(op->route) || op->carried) return false;
+  become_matched(*op);
+  op->details.phase = phase::transferring;
+  out.push_back({.type = action_type::start_stream,
+                 .peer = peer,
+                 .operation = body.send,
+                 .other = body.receive,
+                 .bytes = op->details.here.bytes});
+  return true;
+}
+
+bool endpoint::on_accepted(int peer, const accepted& body, actions& out) {
+  const operation* op = find(body.send, operation_kind::send, peer);
+  if (op == nullptr) return true;
+  if (!op->carried) return false;
+  complete(body.send, {}, out);
+  return true;
+}
+
+bool endpoint::on_refused(int peer, const refused& body, actions& out) {
+  if (!is_refusal(body.code) || !is_valid(body)) return false;
+  const auto code = static_cast<errc>(body.code);
+  const payload_shape wanted{.bytes = body.wanted_bytes, .kind = body.wanted_kind, .element = body.wanted_element};
+  if (operation* op = find(body.send, operation_kind::send, peer)) {
+    if (op->state == operation_state::matched) return false;
+    op->details.there = wanted;
+    op->details.phase = phase_of(code);
+    fail_send(body.send, code, out);
+    return true;
+  }
+  action late{.type = action_type::report_late, .peer = peer, .code = code};
+  late.details.operation = operation_kind::send;
+  late.details.phase = phase_of(code);
+  late.details.peer = peer;
+  late.details.tag = body.tag;
+  late.details.here = {.bytes = body.sent_bytes, .kind = body.sent_kind, .element = body.sent_element};
+  late.details.there = wanted;
+  out.push_back(std::move(late));
+  return true;
+}
+
+bool endpoint::on_credit(int peer, const credit& body) {
+  peer_state& to = peer_at(peer);
+  if (body.bytes > to.granted - to.credit) return false;
+  to.credit += body.bytes;
+  return true;
+}
+
+void endpoint::on_peer_gone(int peer, errc why, actions& out) {
+  peer_state& state = peer_at(peer);
+  if (state.gone || peer == self_) return;
+  state.gone = true;
+  state.why = why;
+  last_gone_ = why;
+  --present_peers_;
+  for (std::uint32_t i = 0; i < messages_.size(); ++i) {
+    // What arrived whole can still be received; the rest cannot be asked for any more.
+    if (!messages_[i].waits() || messages_[i].source != peer || messages_[i].envelope.has_payload != 0) continue;
+    (void)queue_.withdraw_message(i);
+    discard(i, out);
+  }
+  const auto concerned = operations_.select(
+      [peer](const operation& op) { return op.details.peer == peer && op.state != operation_state::allocated; });
+  for (const operation_id id : concerned) {
+    const operation& op = *operations_.find(id);
+    if (op.details.operation == operation_kind::send)
+      fail_send(id, why, out);
+    else if (op.state == operation_state::unmatched)
+      fail_receive(id, why, out);
+    else if (!op.published)
+      complete(id, why, out);
+    // A matched receive in the log is failed by the launch thread, which knows whether it had begun.
+  }
+  fail_if_alone(out);
+}
+
+// ---- the payload's side
+
+std::optional<std::uint64_t> endpoint::stream_expected(int peer, operation_id id) const noexcept {
+  const operation* op = operations_.find(id);
+  const bool expected = op != nullptr && op->details.operation == operation_kind::receive && op->details.peer == peer &&
+                        op->state == operation_state::matched && !op->published;
+  return expected ? std::optional(op->remaining) : std::nullopt;
+}
+
+void endpoint::on_streamed(operation_id id, std::uint64_t bytes, actions& out) {
+  operation* op = operations_.find(id);
+  if (op == nullptr) return;
+  op->details.phase = phase::transferring;
+  op->remaining -= bytes;
+  if (op->remaining == 0) complete(id, {}, out);
+}
+
+void endpoint::on_stream_sent(operation_id id, actions& out) {
+  if (operations_.find(id) != nullptr) complete(id, {}, out);
+}
+
+void endpoint::on_transferred(operation_id id, boost::system::error_code code, actions& out) {
+  operation* op = operations_.find(id);
+  if (op == nullptr) return;
+  op->details.phase = phase::transferring;
+  complete(id, code, out);
+}
+
+void endpoint::revoked(operation_id id, boost::system::error_code code, actions& out) {
+  if (operations_.find(id) != nullptr) complete(id, code, out);
+}
+
+void endpoint::revoke_refused(operation_id id) {
+  operation* op = operations_.find(id);
+  if (op != nullptr && op->state != operation_state::matched) become_matched(*op);
+}
+
+void endpoint::on_log_lost(actions& out) {
+  log_lost_ = true;
+  for (const operation_id id : operations_.select([](const operation& op) { return op.published; }))
+    out.push_back({.type = action_type::revoke, .operation = id, .code = errc::sequencer_lost});
+}
+
+}  // namespace weft::protocol

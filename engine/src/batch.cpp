@@ -21,35 +21,36 @@ class batch_state::member final : public waiter {
   batch_state& whole_;
 };
 
-batch_state::batch_state(std::shared_ptr<engine_core> core, std::vector<batch_item> items)
-    : core_(std::move(core)), items_(std::move(items)) {}
+batch_state::batch_state(place within, std::vector<batch_item> items)
+    : place_(std::move(within)), items_(std::move(items)) {}
 
 batch_state::~batch_state() = default;
 
 void batch_state::start(waiter& who) {
   who_ = &who;
-  if (items_.empty()) return complete_soon(*core_, who, {}, {});
+  if (items_.empty()) return complete_soon(*place_.core, who, {}, {});
   std::vector<operation_request> requests(items_.size());
   members_.reserve(items_.size());
   for (std::size_t i = 0; i < items_.size(); ++i) {
     members_.push_back(std::make_unique<member>(*this));
     requests[i].operation = items_[i].operation;
+    requests[i].group = place_.group;
     requests[i].to = items_[i].to;
     requests[i].from = items_[i].from;
     requests[i].pieces = items_[i].views.pieces();
     requests[i].waiter = members_.back().get();
   }
   unfinished_.store(items_.size(), std::memory_order_relaxed);  // the start below publishes it
-  detail::start(*core_, requests);
+  detail::start(*place_.core, requests);
 }
 
 void batch_state::cancel(boost::asio::cancellation_type kinds) noexcept {
-  for (const auto& one : members_) detail::cancel(*core_, *one, kinds);
+  for (const auto& one : members_) detail::cancel(*place_.core, *one, kinds);
 }
 
 void batch_state::abandon() noexcept {
-  if (members_.empty()) return detail::abandon(*core_, *who_);
-  for (const auto& one : members_) detail::abandon(*core_, *one);
+  if (members_.empty()) return detail::abandon(*place_.core, *who_);
+  for (const auto& one : members_) detail::abandon(*place_.core, *one);
 }
 
 void batch_state::finish_one() {

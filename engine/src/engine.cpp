@@ -21,11 +21,14 @@ void abandon(engine_core& core, waiter& who) noexcept {
 void complete_soon(engine_core& core, waiter& who, boost::system::error_code code, operation_details details) {
   core.complete_soon(who, code, std::move(details));
 }
-int rank(const engine_core& core) noexcept {
-  return core.rank();
+void start_split(engine_core& core, waiter& who, const group& parent, int color, int key) {
+  core.start_split(who, parent, color, key);
 }
-int world_size(const engine_core& core) noexcept {
-  return core.world_size();
+void cancel_split(engine_core& core, waiter& who) noexcept {
+  core.end_split_wait(who, true);
+}
+void abandon_split(engine_core& core, waiter& who) noexcept {
+  core.end_split_wait(who, false);
 }
 communicator_stats stats(engine_core& core) {
   return core.stats();
@@ -54,7 +57,7 @@ engine::~engine() {
 boost::asio::awaitable<communicator> engine::join() {
   const auto core = core_;
   co_await core->join();
-  co_return communicator(core);
+  co_return communicator(detail::place{core, &core->root()});
 }
 
 boost::asio::awaitable<void> engine::close() {

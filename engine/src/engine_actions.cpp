@@ -10,6 +10,12 @@ using protocol::action_type;
 using protocol::message_type;
 using protocol::operation_id;
 
+/// The same with the number that the peer has in the operation's group.
+operation_details seen_from(const group& group, operation_details details) {
+  details.peer = details.peer < 0 ? details.peer : group.rank_of(details.peer);
+  return details;
+}
+
 std::uint32_t slot_of(operation_id id) {
   return protocol::endpoint::slot_of(id);
 }
@@ -61,6 +67,17 @@ errc engine_core::check_memory(const operation_request& request, operation_detai
   return problem;
 }
 
+// The protocol knows the ranks of the group that was joined.
+errc engine_core::translate(operation_request& request, operation_details& details) const {
+  if (details.operation == operation_kind::receive && request.from.any_rank) return errc{};
+  if (!request.group->has(details.peer)) {
+    details.reason = "there are ranks 0 to " + std::to_string(request.group->size() - 1);
+    return errc::rank_out_of_range;
+  }
+  request.to.rank = request.from.rank = request.group->members[static_cast<std::size_t>(details.peer)];
+  return errc{};
+}
+
 void engine_core::begin(operation_request& request) {
   operation_details details;
   details.operation = request.operation;
@@ -69,21 +86,21 @@ void engine_core::begin(operation_request& request) {
   details.tag = sending ? request.to.tag : request.from.tag;
   details.any_tag = !sending && request.from.every_tag;
   errc problem = check_memory(request, details);
-  if (!endpoint_ || life_ == life::created) {
-    ready_.push(finished_operation{request.waiter, errc::not_joined, {std::move(details), {}}});
-    return;
+  if (const errc wrong_rank = translate(request, details); problem == errc{}) problem = wrong_rank;
+  if (!endpoint_ || life_ == life::created) problem = errc::not_joined;
+  if (problem != errc{}) {
+    ready_.push(finished_operation{request.waiter, problem, {std::move(details), {}, nullptr}});
+    return keep_frame(std::move(request.frame));
   }
   const operation_id id = endpoint_->allocate();
   request.waiter->operation = id;
   records_[slot_of(id)].take(request);
   if (const auto limit = sending ? request.to.limit : request.from.limit; limit != no_limit)
     set_deadline(slot_of(id), limit);
-  if (problem != errc{})
-    endpoint_->reject(id, std::move(details), problem, actions_);
-  else if (sending)
-    endpoint_->start_send(id, request.to, details.here, actions_);
+  if (sending)
+    endpoint_->start_send(id, request.to, details.here, actions_, request.group->number);
   else
-    endpoint_->start_receive(id, request.from, details.here, actions_);
+    endpoint_->start_receive(id, request.from, details.here, actions_, request.group->number);
   perform();
 }
 
@@ -97,11 +114,16 @@ void engine_core::cancel(waiter& who, boost::asio::cancellation_type kinds) noex
   schedule();
 }
 
+// What cannot be taken back at once, or ever, is gone on with. Who waits for memory that the engine owns need not wait
+// for that: a deadline holds even if the other end answers nothing.
 void engine_core::end_early(operation_id id, errc why, bool may_leave) {
-  records_[slot_of(id)].may_leave |= may_leave;
   endpoint_->cancel(id, why, actions_);
   perform();
-  leave_early(id);  // where an earlier request was too late, and did not let the waiter go
+  operation_record& record = records_[slot_of(id)];
+  if (!may_leave || record.waiter == nullptr || record.waiter->operation != id || !record.is_owned()) return;
+  record.waiter->operation = 0;
+  ready_.push(finished_operation{
+      std::exchange(record.waiter, nullptr), why, {seen_from(*record.group, endpoint_->details_of(id)), {}, nullptr}});
 }
 
 void engine_core::abandon(waiter& who) noexcept {
@@ -116,7 +138,7 @@ void engine_core::abandon(waiter& who) noexcept {
 
 void engine_core::complete_soon(waiter& who, boost::system::error_code code, operation_details details) {
   const std::lock_guard lock(mutex_);
-  ready_.push(finished_operation{&who, code, {std::move(details), {}}});
+  ready_.push(finished_operation{&who, code, {std::move(details), {}, nullptr}});
   schedule();
 }
 
@@ -162,9 +184,9 @@ bool engine_core::on_peer_message(int peer, message_link& link, std::uint8_t typ
       const auto parsed = protocol::parse<protocol::withdraw>(body);
       return whole(parsed) && endpoint_->on_withdraw(peer, *parsed, actions_);
     }
-    case message_type::withdrawal: {
-      const auto parsed = protocol::parse<protocol::withdrawal>(body);
-      return whole(parsed) && endpoint_->on_withdrawal(peer, *parsed, actions_);
+    case message_type::withdrawn: {
+      const auto parsed = protocol::parse<protocol::withdrawn>(body);
+      return whole(parsed) && endpoint_->on_withdrawn(peer, *parsed, actions_);
     }
     case message_type::credit: {
       const auto parsed = protocol::parse<protocol::credit>(body);
@@ -187,6 +209,11 @@ bool engine_core::on_data(int peer, message_link& link, std::span<const std::byt
 }
 
 bool engine_core::on_sequencer_message(std::uint8_t type, std::span<const std::byte> body) {
+  if (static_cast<log_message>(type) == log_message::split_done) {
+    const auto done = decode_split_done(body);
+    if (done) on_split_done(*done);
+    return done.has_value();
+  }
   const auto answer = protocol::parse<match_withdrawal_body>(body);
   if (static_cast<log_message>(type) != log_message::match_withdrawal || !answer) return false;
   endpoint_->on_match_withdrawal(answer->receive, answer->granted == 1, actions_);
@@ -287,9 +314,6 @@ void engine_core::perform(action& next) {
       return report(log_message::match, next.match);
     case action_type::ask_back:
       return report(log_message::withdraw_match, next.match);
-    case action_type::too_late:
-      record.too_late = next.code;
-      return leave_early(next.operation);
     case action_type::complete:
       return complete(next);
     case action_type::report_late:
@@ -316,7 +340,8 @@ void engine_core::report(log_message what, const protocol::match& found) {
                                                                    .reserved_too = 0,
                                                                    .send = found.send,
                                                                    .receive = found.receive,
-                                                                   .bytes = found.bytes});
+                                                                   .bytes = found.bytes,
+                                                                   .group = found.group});
   report_dirty_ = true;
 }
 
@@ -327,21 +352,12 @@ void engine_core::count(const action& ended) {
   total.bytes += ended.details.here.bytes;
 }
 
-// What cannot be taken back is carried out. Who waits for memory that the engine owns need not wait for that.
-void engine_core::leave_early(operation_id id) {
-  operation_record& record = records_[slot_of(id)];
-  if (record.waiter == nullptr || !record.too_late || !record.may_leave || !record.is_owned()) return;
-  record.waiter->operation = 0;
-  ready_.push(
-      finished_operation{std::exchange(record.waiter, nullptr), record.too_late, {endpoint_->details_of(id), {}}});
-}
-
 void engine_core::complete(action& next) {
   operation_record& record = records_[slot_of(next.operation)];
   (void)transfers_.revoke(next.operation);
   deadlines_.remove(slot_of(next.operation));
   if (!next.code) count(next);
-  outcome result{std::move(next.details), {}};
+  outcome result{seen_from(*record.group, std::move(next.details)), {}, nullptr};
   const bool receives_objects =
       record.kind == payload_kind::objects && result.details.operation == operation_kind::receive;
   if (receives_objects)

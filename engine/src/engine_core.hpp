@@ -24,6 +24,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -53,6 +54,10 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void stop();
 
   void start(std::span<operation_request> requests);
+  void start_split(waiter& who, const group& parent, int color, int key);
+  /// Its waiter goes; with `complete`, it is told that it was cancelled.
+  void end_split_wait(waiter& who, bool complete) noexcept;
+  [[nodiscard]] const group& root() const noexcept { return groups_.front(); }
   [[nodiscard]] std::shared_ptr<device_block> allocate(std::size_t bytes, element_type element);
   void cancel(waiter& who, boost::asio::cancellation_type kinds) noexcept;
   void abandon(waiter& who) noexcept;
@@ -105,8 +110,13 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void arm_deadline_timer();
   void take_launch_news();
 
+  // groups: engine_groups.cpp
+  void on_split_done(const protocol::split_answer& answer);
+  void fail_splits(errc why);
+
   // actions: engine_actions.cpp
   bool on_peer_message(int peer, message_link& link, std::uint8_t type, std::span<const std::byte> body);
+  [[nodiscard]] errc translate(operation_request& request, operation_details& details) const;
   bool on_sequencer_message(std::uint8_t type, std::span<const std::byte> body);
   bool on_data(int peer, message_link& link, std::span<const std::byte> body);
   void begin(operation_request& request);
@@ -116,7 +126,6 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void transmit(const protocol::action& next);
   void complete(protocol::action& next);
   void end_early(protocol::operation_id id, errc why, bool may_leave);
-  void leave_early(protocol::operation_id id);
   void report(log_message what, const protocol::match& found);
   void count(const protocol::action& ended);
   void keep_frame(serializers::byte_buffer frame) noexcept;
@@ -131,7 +140,9 @@ class engine_core final : public link_owner, public launch_events, public std::e
   std::optional<protocol::endpoint> endpoint_;
   protocol::actions actions_;
   bool performing_ = false;
-  std::span<const std::byte> arriving_payload_;  ///< of the announcement being read
+  std::span<const std::byte> arriving_payload_;          ///< of the announcement being read
+  std::deque<group> groups_;                             ///< the one that was joined, and those that were split off
+  std::map<std::uint64_t, std::deque<waiter*>> splits_;  ///< under way, by parent; null where nobody waits any more
   operation_records records_;
   kept_payloads kept_;
   deadline_queue<std::chrono::steady_clock::time_point> deadlines_;

@@ -48,6 +48,10 @@ void check(const engine_options& options) {
   if (options.eager_limit > largest_eager_limit)
     refuse_option("eager_limit is " + std::to_string(options.eager_limit) + " bytes; it is at most " +
                   std::to_string(largest_eager_limit));
+  if (options.link_timeout < shortest_link_timeout || options.link_timeout > longest_link_timeout)
+    refuse_option("link_timeout is " + std::to_string(options.link_timeout.count()) + " ms; it is from " +
+                  std::to_string(shortest_link_timeout.count()) + " to " +
+                  std::to_string(longest_link_timeout.count()) + " ms");
 }
 
 }  // namespace
@@ -60,7 +64,10 @@ engine_core::engine_core(asio::any_io_executor executor, engine_options options)
       links_(static_cast<std::size_t>(options_.world_size)),
       noticed_gone_(static_cast<std::size_t>(options_.world_size)),
       changed_(executor_, mutex_),
-      goodbye_timer_(executor_) {}
+      goodbye_timer_(executor_) {
+  group& all = groups_.emplace_back(group{.number = protocol::root_group, .rank = options_.rank, .members = {}});
+  for (int member = 0; member < options_.world_size; ++member) all.members.push_back(member);
+}
 
 engine_core::~engine_core() {
   stop_threads();
@@ -260,6 +267,7 @@ asio::awaitable<void> engine_core::close() {
     if (life_ != life::joined) co_return;
     life_ = life::closing;
     endpoint_->close(actions_);
+    fail_splits(errc::closed);
     perform();
     schedule();
   }
@@ -318,6 +326,7 @@ void engine_core::stop() {
   stop_threads();
   const std::lock_guard lock(mutex_);
   if (endpoint_) endpoint_->end_all(errc::closed, actions_);
+  fail_splits(errc::closed);
   perform();
   report_link_.reset();  // it shares this object
   if (!weak_from_this().expired()) schedule();

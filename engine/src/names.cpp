@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, route_count> route_names{"automatic", "in
 constexpr std::array<std::string_view, 15> element_names{"bytes", "bool", "i8",   "i16", "i32", "i64", "u16", "u32",
                                                          "u64",   "f16",  "bf16", "f32", "f64", "c64", "c128"};
 constexpr std::array<std::string_view, 3> memory_names{"host", "pinned", "device"};
-constexpr std::array<std::string_view, 3> operation_names{"operation", "send", "receive"};
+constexpr std::array<std::string_view, 4> operation_names{"operation", "send", "receive", "split"};
 constexpr std::array<std::string_view, 5> phase_names{"starting", "unmatched", "matched", "transferring", "done"};
 
 std::string describe_shape(const payload_shape& shape) {
@@ -58,7 +58,8 @@ std::string_view name(phase at) noexcept {
 
 std::string describe(const boost::system::error_code& code, const operation_details& details) {
   std::string text(name(details.operation));
-  if (details.operation != operation_kind::none) {
+  const bool moves = details.operation == operation_kind::send || details.operation == operation_kind::receive;
+  if (moves) {
     const bool sending = details.operation == operation_kind::send;
     text += details.peer < 0 && !sending ? " from any rank" : (sending ? " to rank " : " from rank ");
     if (details.peer >= 0 || sending) text += std::to_string(details.peer);
@@ -73,7 +74,7 @@ std::string describe(const boost::system::error_code& code, const operation_deta
     text += ")";
   }
   if (!details.reason.empty()) text += ": " + details.reason;
-  if (details.operation != operation_kind::none) text.append(" [").append(name(details.phase)).append("]");
+  if (moves) text.append(" [").append(name(details.phase)).append("]");
   return text;
 }
 

@@ -5,6 +5,7 @@ namespace weft::detail {
 
 void operation_record::take(operation_request& request) {
   waiter = request.waiter;
+  group = request.group;
   kind = request.kind;
   owner = std::move(request.owner);
   frame = std::move(request.frame);
@@ -38,8 +39,6 @@ std::size_t operation_record::total_bytes() const noexcept {
 
 void operation_record::clear() noexcept {
   waiter = nullptr;
-  may_leave = false;
-  too_late = {};
   owner.reset();
   pieces.clear();
   frame = {};

@@ -17,13 +17,12 @@ namespace weft::detail {
 /// the slot of its name.
 struct operation_record {
   detail::waiter* waiter = nullptr;  ///< null once abandoned
+  const detail::group* group = nullptr;
   std::vector<memory_piece> pieces;
   memory_cursor cursor;  ///< where the next bytes of a receive go
   serializers::byte_buffer frame;
   std::shared_ptr<owned_memory> owner;
   payload_kind kind = payload_kind::buffer;
-  bool may_leave = false;                ///< the waiter may go before the operation ends, if the memory is owned
-  boost::system::error_code too_late{};  ///< the early end that was asked for in vain
 
   /// Whether the engine keeps the memory alive, whoever waits.
   [[nodiscard]] bool is_owned() const noexcept { return kind == payload_kind::objects || owner != nullptr; }

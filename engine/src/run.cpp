@@ -3,10 +3,13 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/multiple_exceptions.hpp>
 
 #include <exception>
 #include <iostream>
-#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace weft {
 namespace {
@@ -18,6 +21,17 @@ asio::awaitable<int> join_and_run(engine& one, const main_coroutine& body, std::
   const int status = co_await body(comm, std::move(arguments));
   co_await one.close();
   co_return status;
+}
+
+/// What Asio's && and || throw says "multiple exceptions", and only the first of these says why.
+std::string describe(const std::exception_ptr& problem) {
+  try {
+    std::rethrow_exception(problem);
+  } catch (const asio::multiple_exceptions& several) {
+    return describe(several.first_exception());
+  } catch (const std::exception& one) {
+    return one.what();
+  }
 }
 
 }  // namespace
@@ -37,8 +51,8 @@ int run(int argc, char** argv, const main_coroutine& body) {
     asio::co_spawn(context, join_and_run(one, body, std::move(arguments)), finished);
     context.run();
     if (problem) std::rethrow_exception(problem);
-  } catch (const std::exception& problem) {
-    std::cerr << (argc > 0 ? argv[0] : "weft") << ": " << problem.what() << '\n';
+  } catch (const std::exception&) {
+    std::cerr << (argc > 0 ? argv[0] : "weft") << ": " << describe(std::current_exception()) << '\n';
     return 1;
   }
   return status;

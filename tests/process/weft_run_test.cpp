@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -138,6 +139,18 @@ TEST_CASE("a rank that fails ends the others and their children, and gives its s
   CHECK(ended.errors == "weft-run: rank 1 exited with status 3\n");
   CHECK(ends(pids.substr(0, pids.find(' '))));
   CHECK(ends(pids.substr(pids.find(' ') + 1)));
+}
+
+TEST_CASE("with --keep-going each rank that fails is reported, and the others go on; the first gives the status") {
+  const named_pipe failure_was_reported;
+  const std::string script =
+      "[ $RANK = 1 ] && exit 3; read line < " + failure_was_reported.path() + "; echo still here; exit 4";
+  spawned_program job({"/bin/sh", "-c", "exec " WEFT_RUN_PATH " -n 2 --keep-going /bin/sh -c \"$0\" 2>&1", script});
+  CHECK(job.read_line() == "weft-run: rank 1 exited with status 3");
+  std::ofstream(failure_was_reported.path()) << "go on" << std::endl;
+  const auto ended = job.finish();
+  CHECK(ended.status == 3);
+  CHECK(ended.output == "[0] still here\nweft-run: rank 0 exited with status 4\n");
 }
 
 TEST_CASE("a rank that a signal kills is reported by the signal's name, with 128 + signal as the status") {

@@ -89,8 +89,8 @@ class simulated_rank {
         return pass(&protocol::endpoint::on_refused, peer, arrived);
       case message_type::withdraw:
         return pass(&protocol::endpoint::on_withdraw, peer, arrived);
-      case message_type::withdrawal:
-        return pass(&protocol::endpoint::on_withdrawal, peer, arrived);
+      case message_type::withdrawn:
+        return pass(&protocol::endpoint::on_withdrawn, peer, arrived);
       case message_type::credit: {
         const auto body = protocol::parse<protocol::credit>(arrived.body);
         return event([&](auto& endpoint, auto&) { return endpoint.on_credit(peer, *body); });
@@ -226,9 +226,6 @@ class simulated_rank {
         return report(next.match);
       case action_type::ask_back:
         reports.push_back({true, next.match});
-        return;
-      case action_type::too_late:
-        at(next.operation).too_late = next.code;
         return;
       case action_type::complete:
         return complete(next);

@@ -46,7 +46,6 @@ struct operation_result {
   bool sending = false;
   bool ended = false;
   boost::system::error_code code{};
-  boost::system::error_code too_late{};  ///< the early end that was asked for in vain
   operation_details details{};
   payload content{};  ///< sent or received
 

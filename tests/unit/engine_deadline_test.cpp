@@ -211,6 +211,31 @@ TEST_CASE("who waits for owned memory leaves a transfer that cannot be taken bac
   run_ranks(2, body);
 }
 
+TEST_CASE("a deadline on owned memory holds though the peer answers nothing") {
+  std::atomic<bool> frozen = false;
+  std::atomic<bool> let_go = false;
+  const auto body = [&](weft::communicator comm) -> asio::awaitable<void> {
+    const int go = 1;
+    if (comm.rank() == 1) {
+      int got = 0;
+      co_await comm.recv(std::span(&got, 1), weft::from(0, 1));
+      frozen = true;
+      while (!let_go) {}
+      co_return;
+    }
+    co_await comm.send(std::span(&go, 1), weft::to(1, 1));
+    while (!frozen) co_await turn();
+    for (const auto route : {weft::route::host, weft::route::device}) {
+      const auto where = weft::to(1, 2).via(route).within(5ms);
+      std::vector<int> large(50'000, 1);
+      auto [code, result] = co_await comm.send(std::move(large), where)(with_code);
+      CHECK(code == errc::timed_out);
+    }
+    let_go = true;
+  };
+  run_ranks(2, body);
+}
+
 TEST_CASE("device memory can be sent and received on every route, and outlives its handle") {
   const auto body = [](weft::communicator comm) -> asio::awaitable<void> {
     const int peer = 1 - comm.rank();

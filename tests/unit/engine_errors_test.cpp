@@ -259,6 +259,9 @@ TEST_CASE("options that cannot be are refused with their value and what it may b
   ended = end_of_options([](weft::engine_options& options) { options.eager_limit = weft::largest_eager_limit + 1; });
   CHECK(ended.code == errc::invalid_option);
   CHECK(ended.says("eager_limit is 65537 bytes; it is at most 65536"));
+  ended = end_of_options([](weft::engine_options& options) { options.link_timeout = std::chrono::milliseconds(999); });
+  CHECK(ended.code == errc::invalid_option);
+  CHECK(ended.says("link_timeout is 999 ms; it is from 1000 to 86400000 ms"));
   ended = end_of_options([](weft::engine_options& options) { options.meeting.reset(); }, 2);
   CHECK(ended.code == errc::invalid_option);
   CHECK(ended.says("no rendezvous: set rendezvous_address"));
@@ -277,8 +280,8 @@ TEST_CASE("links over TCP are refused without a job key") {
 
 TEST_CASE("an operation on an engine that has not joined fails, and tells so") {
   asio::io_context context(1);
-  const weft::communicator comm(
-      std::make_shared<weft::detail::engine_core>(context.get_executor(), weft::engine_options{}));
+  const auto core = std::make_shared<weft::detail::engine_core>(context.get_executor(), weft::engine_options{});
+  const weft::communicator comm(weft::detail::place{core, &core->root()});
   const int value = 1;
   std::optional<ending> ended;
   comm.send(std::span(&value, 1), weft::to(0, 3))([&](error_code code, const weft::sent& result) {

@@ -87,7 +87,6 @@ TEST_CASE("a matched receive cannot be cancelled any more") {
   group.deliver(0, 1);
   group[1].cancel(received);
   CHECK_FALSE(received.ended);
-  CHECK(received.too_late == errc::cancelled);
   CHECK(group[1].endpoint().in_flight() == 1);
   group.settle();
   CHECK(received.succeeded());

@@ -14,6 +14,7 @@ namespace protocol = weft::protocol;
 namespace {
 
 constexpr protocol::announce honest{.send = 1,
+                                    .group = 0,
                                     .tag = 1,
                                     .bytes = 4,
                                     .fingerprint = 0,
@@ -157,7 +158,7 @@ TEST_CASE("a refusal of a transfer that has begun does not end it while the devi
 TEST_CASE("an answer to a withdrawal that nobody asked for is a violation") {
   simulated_group group(2);
   const auto& sent = group[0].send(to(1, 1).via(route::host), payload(4));
-  CHECK_FALSE(group[0].deliver(1, packet_of(protocol::withdrawal{sent.id, 1})));
+  CHECK_FALSE(group[0].deliver(1, packet_of(protocol::withdrawn{sent.id})));
   CHECK_FALSE(sent.ended);
 }
 
@@ -168,7 +169,7 @@ TEST_CASE("names of earlier operations are ignored, and so are those of other pe
   for (const auto id : {later_generation(sent.id), receive.id, protocol::operation_id{0}, ~protocol::operation_id{0}}) {
     CHECK(group[0].deliver(1, packet_of(protocol::clear{id, 1})));
     CHECK(group[0].deliver(1, packet_of(protocol::accepted{id})));
-    CHECK(group[0].deliver(1, packet_of(protocol::withdrawal{id, 1})));
+    CHECK(group[0].deliver(1, packet_of(protocol::withdrawn{id})));
     CHECK(group[0].deliver(1, packet_of(protocol::withdraw{id})));
   }
   CHECK(group[0].deliver(2, packet_of(protocol::clear{sent.id, 1})));

@@ -33,13 +33,16 @@ TEST_CASE("the number of ranks and the program are enough") {
   CHECK(options.command == words{"./program"});
   CHECK(options.prefix);
   CHECK_FALSE(options.tcp);
+  CHECK_FALSE(options.keep_going);
   CHECK(options.grace == default_grace);
   CHECK(options.rendezvous.empty());
 }
 
 TEST_CASE("options are read up to the program, whose own are left alone") {
-  const job_options options = job({"--tcp", "-n", "1", "--no-prefix", "program", "--tcp", "-n", "x", "--help"});
+  const job_options options =
+      job({"--tcp", "-n", "1", "--no-prefix", "--keep-going", "program", "--tcp", "-n", "x", "--help"});
   CHECK(options.tcp);
+  CHECK(options.keep_going);
   CHECK_FALSE(options.prefix);
   CHECK(options.command == words{"program", "--tcp", "-n", "x", "--help"});
 }

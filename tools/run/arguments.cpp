@@ -75,6 +75,8 @@ class parser {
   void read_flag(std::string_view word) {
     if (word == "--tcp") {
       options_.tcp = true;
+    } else if (word == "--keep-going") {
+      options_.keep_going = true;
     } else if (word == "--no-prefix") {
       options_.prefix = false;
     } else if (word == "--help" || word == "-h") {
@@ -143,11 +145,12 @@ std::string help_text() {
   return R"(usage: weft-run -n N [options] [--] PROGRAM [ARGUMENTS...]
 
 Starts N ranks of PROGRAM on this machine, prints what they write line by line behind "[rank] ",
-and ends them all as soon as one fails.
+and ends them all as soon as one fails, unless told to keep going.
 
   -n N                  how many ranks to start
   --rendezvous ADDRESS  where the ranks meet, host:port or unix:name (default: a fresh unix:name)
   --tcp                 links between the ranks use TCP, as between machines
+  --keep-going          a rank that fails is reported, and the others go on
   --grace SECONDS       time between SIGTERM and SIGKILL when ranks have to end (default: 5)
   --no-prefix           print the lines as they are
   --help, --version

@@ -20,6 +20,7 @@ struct job_options {
   int ranks = 0;
   bool prefix = true;
   bool tcp = false;
+  bool keep_going = false;
   std::chrono::milliseconds grace = default_grace;
   std::string rendezvous;  // empty: one of weft-run's own
   std::vector<std::string> command;

@@ -117,12 +117,16 @@ void supervisor::handle_exit(int rank, supervised_rank& ended) {
   // Its last words stand before the report.
   ended.output.forward_available();
   ended.errors.forward_available();
-  fail(exit_status(*ended.ended), describe(rank, *ended.ended));
+  note_failure(exit_status(*ended.ended), describe(rank, *ended.ended));
+  if (!options_.keep_going) begin_ending();
 }
 
 void supervisor::handle_output_failure() {
   const int error = to_output_.failure() != 0 ? to_output_.failure() : to_errors_.failure();
-  if (error != 0 && status_ == 0) fail(1, std::string("cannot print the output of the ranks: ") + std::strerror(error));
+  // After a rank has failed, this is one more reason to end, and none to report.
+  if (error != 0 && status_ == 0)
+    note_failure(1, std::string("cannot print the output of the ranks: ") + std::strerror(error));
+  if (error != 0 && phase_ == phase::running) begin_ending();
 }
 
 void supervisor::advance_phase() {
@@ -130,10 +134,9 @@ void supervisor::advance_phase() {
   if (phase_ == phase::ending && clock::now() >= deadline_) kill_all();
 }
 
-void supervisor::fail(int status, const std::string& why) {
+void supervisor::note_failure(int status, const std::string& why) {
   report(why);
-  status_ = status;
-  if (phase_ == phase::running) begin_ending();
+  if (status_ == 0) status_ = status;
 }
 
 void supervisor::begin_ending() {

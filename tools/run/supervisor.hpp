@@ -15,7 +15,7 @@
 namespace weft::run {
 
 /// Runs the ranks of a job from their start to the end of the last: prints their output, passes signals on, and ends
-/// all of them when one fails.
+/// all of them when one fails, unless they are to keep going.
 class supervisor {
  public:
   explicit supervisor(job_options options);
@@ -30,7 +30,7 @@ class supervisor {
   /// Only ever moves forward.
   enum class phase {
     running,
-    ending,  // SIGTERM was sent: a rank failed, or all have exited and left children behind
+    ending,  // SIGTERM was sent: a rank failed, nobody reads the output, or all have exited and left children behind
     killed,  // SIGKILL was sent: the grace period is over
   };
 
@@ -51,7 +51,7 @@ class supervisor {
   void handle_exit(int rank, supervised_rank& ended);
   void handle_output_failure();
   void advance_phase();
-  void fail(int status, const std::string& why);
+  void note_failure(int status, const std::string& why);
   void begin_ending();
   void kill_all();
   void signal_all(int number);

@@ -172,7 +172,7 @@ void launch_thread::on_set_up(boost::system::error_code code) {
 }
 
 void launch_thread::report_opened(const launch_entry& entry) {
-  if (entry.communicator == protocol::group_communicator) {
+  if (!entry.is_pair) {
     tell({.what = launch_news::kind::group_opened,
           .text = "opened the communicator of the group of " + std::to_string(entry.members.size()) + " on the " +
                   std::string(device_.name()) + " device"});

@@ -30,6 +30,7 @@ std::optional<launch_entry> decode_create(std::span<const std::byte> bytes) {
   if (!members || members->empty()) return std::nullopt;
   launch_entry entry{.type = log_message::create, .number = body->entry, .communicator = body->communicator};
   entry.members.assign(members->begin(), members->end());
+  entry.is_pair = body->is_pair == 1;
   return entry;
 }
 
@@ -57,7 +58,9 @@ std::optional<launch_entry> decode_batch(std::span<const std::byte> bytes) {
 /// One overload for each kind of entry.
 struct encoder {
   log_message operator()(const protocol::create& what) const {
-    put(out, create_body{entry.number, entry.communicator, static_cast<std::uint32_t>(what.members.size())});
+    const std::uint32_t is_pair = what.kind == protocol::communicator_kind::pair ? 1 : 0;
+    put(out,
+        create_body{entry.number, entry.communicator, static_cast<std::uint32_t>(what.members.size()), is_pair, 0});
     for (const int member : what.members) put(out, std::int32_t{member});
     return log_message::create;
   }
@@ -79,6 +82,27 @@ struct encoder {
 
 log_message encode(const protocol::log_entry& entry, std::vector<std::byte>& out) {
   return std::visit(encoder{entry, out}, entry.content);
+}
+
+void encode(const protocol::split_answer& answer, std::vector<std::byte>& out) {
+  put(out, split_done_body{.parent = answer.parent,
+                           .group = answer.group,
+                           .code = static_cast<std::uint32_t>(answer.code),
+                           .gone = answer.gone,
+                           .members = static_cast<std::uint32_t>(answer.members.size()),
+                           .reserved = 0});
+  for (const int member : answer.members) put(out, std::int32_t{member});
+}
+
+std::optional<protocol::split_answer> decode_split_done(std::span<const std::byte> bytes) {
+  const auto body = protocol::parse<split_done_body>(bytes);
+  if (!body) return std::nullopt;
+  const auto members = take_all<std::int32_t>(bytes.subspan(sizeof *body), body->members);
+  if (!members) return std::nullopt;
+  protocol::split_answer answer{
+      .parent = body->parent, .code = static_cast<errc>(body->code), .gone = body->gone, .group = body->group};
+  answer.members.assign(members->begin(), members->end());
+  return answer;
 }
 
 std::optional<launch_entry> decode(log_message type, std::span<const std::byte> body) {

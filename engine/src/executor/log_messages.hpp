@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/device.hpp"
+#include "protocol/group_splits.hpp"
 #include "protocol/log_entry.hpp"
 
 #include <cstddef>
@@ -26,6 +27,8 @@ enum class log_message : std::uint8_t {
   rank_gone,         ///< sequencer: a rank was lost, or has left
   withdraw_match,    ///< rank: forget that match, if it is not in the log yet
   match_withdrawal,  ///< sequencer: whether it is forgotten
+  split,             ///< rank: its part of a split
+  split_done,        ///< sequencer: how that split ended
 };
 
 struct match_body {
@@ -37,11 +40,28 @@ struct match_body {
   std::uint64_t send;
   std::uint64_t receive;
   std::uint64_t bytes;
+  std::uint64_t group;
 };
 
 struct match_withdrawal_body {
   std::uint64_t receive;
   std::uint64_t granted;  ///< 1: forgotten; 0: too late
+};
+
+struct split_body {
+  std::uint64_t parent;
+  std::int32_t color;
+  std::int32_t key;
+};
+
+/// Members follow as numbers of 32 bits.
+struct split_done_body {
+  std::uint64_t parent;
+  std::uint64_t group;
+  std::uint32_t code;  ///< an `errc`, or 0
+  std::int32_t gone;
+  std::uint32_t members;
+  std::uint32_t reserved;
 };
 
 struct finished_body {
@@ -63,6 +83,8 @@ struct create_body {
   std::uint64_t entry;
   std::uint32_t communicator;
   std::uint32_t members;
+  std::uint32_t is_pair;  ///< 1: of two ranks alone; 0: of a group
+  std::uint32_t reserved;
 };
 
 struct connect_body {
@@ -102,6 +124,7 @@ struct launch_entry {
   std::uint64_t number = 0;
   communicator_id communicator = 0;
   std::vector<int> members{};                      ///< of `create`
+  bool is_pair = false;                            ///< of `create`
   int source = -1;                                 ///< of `connect`
   int destination = -1;                            ///< of `connect`
   std::vector<batch_operation_body> operations{};  ///< of `batch`
@@ -109,5 +132,9 @@ struct launch_entry {
 
 /// Nothing where the bytes are no such message.
 [[nodiscard]] std::optional<launch_entry> decode(log_message type, std::span<const std::byte> body);
+
+/// An answer to a split, and back. Nothing where the bytes are no such message.
+void encode(const protocol::split_answer& answer, std::vector<std::byte>& out);
+[[nodiscard]] std::optional<protocol::split_answer> decode_split_done(std::span<const std::byte> body);
 
 }  // namespace weft::detail

@@ -16,7 +16,7 @@ protocol::communicator_kind kind_of(const match_body& match) {
 }
 
 protocol::transfer transfer_of(const match_body& match) {
-  return {match.source, match.destination, match.send, match.receive, match.bytes};
+  return {match.source, match.destination, match.send, match.receive, match.bytes, match.group};
 }
 
 }  // namespace
@@ -27,7 +27,8 @@ sequencer_server::sequencer_server(const listening_options& listening, int ranks
                   .accepted = [this](const hello& from, stream_socket socket) { accept(from, std::move(socket)); }}),
       all_gone_(std::move(all_gone)),
       ranks_(static_cast<std::size_t>(ranks)),
-      sequencer_(ranks) {}
+      sequencer_(ranks),
+      splits_(ranks) {}
 
 sequencer_server::~sequencer_server() {
   stop();
@@ -81,6 +82,9 @@ bool sequencer_server::on_message(message_link& link, std::uint8_t type, std::sp
       (void)sequencer_.finished(link.peer(), finished->entry, outbox_);
       break;
     }
+    case log_message::split:
+      if (!on_split(link.peer(), body)) return false;
+      break;
     case log_message::leaving:
       rank_gone(link.peer(), true);
       break;
@@ -101,6 +105,9 @@ std::optional<match_body> sequencer_server::parse_match(int from, std::span<cons
   if (!match || match->through_pair > 1 || match->destination != from || match->source < 0 || match->source >= ranks)
     return std::nullopt;
   if (match->through_pair == 1 && match->source == match->destination) return std::nullopt;
+  if (match->group != protocol::root_group &&
+      !(splits_.has_member(match->group, match->source) && splits_.has_member(match->group, from)))
+    return std::nullopt;
   return match;
 }
 
@@ -119,6 +126,27 @@ bool sequencer_server::on_withdraw_match(message_link& link, std::span<const std
               match_withdrawal_body{match->receive, granted ? 1U : 0U});
   link.flush();
   return true;
+}
+
+bool sequencer_server::on_split(int from, std::span<const std::byte> body) {
+  const auto wish = protocol::parse<split_body>(body);
+  if (!wish || !splits_.ask(from, wish->parent, wish->color, wish->key, split_answers_)) return false;
+  answer_splits();
+  return true;
+}
+
+void sequencer_server::answer_splits() {
+  for (const protocol::split_answer& answer : std::exchange(split_answers_, {})) {
+    // The answers to all members of a new group follow each other: it is known before any of them can use it.
+    if (!answer.members.empty() && answer.rank == answer.members.front())
+      sequencer_.add_group(answer.group, answer.members);
+    const auto& link = ranks_[static_cast<std::size_t>(answer.rank)].report;
+    if (!link || !link->is_open()) continue;
+    encoded_.clear();
+    encode(answer, encoded_);
+    link->append_bytes(static_cast<std::uint8_t>(log_message::split_done), encoded_);
+    link->flush();
+  }
 }
 
 bool sequencer_server::on_unique_id(int from, std::span<const std::byte> body) {
@@ -144,6 +172,8 @@ void sequencer_server::rank_gone(int rank, bool left) {
   for (int other = 0; other < static_cast<int>(ranks_.size()); ++other)
     if (other != rank) send(other, log_message::rank_gone, std::as_bytes(std::span(&body, 1)));
   sequencer_.rank_gone(rank, outbox_);
+  splits_.rank_gone(rank, left ? errc::peer_left : errc::peer_lost, split_answers_);
+  answer_splits();
   if (std::all_of(ranks_.begin() + 1, ranks_.end(), [](const rank_state& one) { return one.gone; })) all_gone_();
 }
 

@@ -4,6 +4,7 @@
 #include "executor/log_messages.hpp"
 #include "link/listening_point.hpp"
 #include "link/message_link.hpp"
+#include "protocol/group_splits.hpp"
 #include "protocol/sequencer.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -52,6 +53,8 @@ class sequencer_server final : private link_owner {
   [[nodiscard]] std::optional<match_body> parse_match(int from, std::span<const std::byte> body) const;
   [[nodiscard]] bool on_match(int from, std::span<const std::byte> body);
   [[nodiscard]] bool on_withdraw_match(message_link& link, std::span<const std::byte> body);
+  [[nodiscard]] bool on_split(int from, std::span<const std::byte> body);
+  void answer_splits();
   [[nodiscard]] bool on_unique_id(int from, std::span<const std::byte> body);
   void rank_gone(int rank, bool left);
 
@@ -63,6 +66,8 @@ class sequencer_server final : private link_owner {
   std::vector<rank_state> ranks_;
   protocol::sequencer sequencer_;
   protocol::outbox outbox_;
+  protocol::group_splits splits_;
+  std::vector<protocol::split_answer> split_answers_;
   std::vector<std::byte> encoded_;
   std::thread thread_;
 };

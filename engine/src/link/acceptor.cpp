@@ -219,7 +219,8 @@ class acceptor::service : public std::enable_shared_from_this<service> {
     }
   }
 
-  struct registration {
+  class registration {
+   public:
     registration(std::unordered_set<timed_stream*>& all, timed_stream& own) : all_(all), own_(&own) {
       all_.insert(own_);
     }
@@ -227,6 +228,7 @@ class acceptor::service : public std::enable_shared_from_this<service> {
     registration(const registration&) = delete;
     registration& operator=(const registration&) = delete;
 
+   private:
     std::unordered_set<timed_stream*>& all_;
     timed_stream* own_;
   };

@@ -79,7 +79,8 @@ class in_process_rendezvous final : public rendezvous {
   using meeting_ptr = std::shared_ptr<generation>;
 
   /// Whoever leaves before the meeting has ended, because it was cancelled, takes its card back.
-  struct departure {
+  class departure {
+   public:
     departure(in_process_rendezvous& place, generation& meeting, int rank)
         : place_(place), meeting_(meeting), rank_(rank) {}
     departure(const departure&) = delete;
@@ -89,6 +90,7 @@ class in_process_rendezvous final : public rendezvous {
       if (!meeting_.ended) meeting_.cards[static_cast<std::size_t>(rank_)].reset();
     }
 
+   private:
     in_process_rendezvous& place_;
     generation& meeting_;
     int rank_;
@@ -105,7 +107,7 @@ class in_process_rendezvous final : public rendezvous {
       throw error(errc::rendezvous_conflict, "rank " + std::to_string(rank) + " joins with world size " +
                                                  std::to_string(world_size) + " where " + std::to_string(world_size_) +
                                                  " ranks meet");
-    const meeting_ptr meeting = current_;
+    meeting_ptr meeting = current_;
     auto& place = meeting->cards[static_cast<std::size_t>(rank)];
     if (place)
       throw error(errc::rendezvous_conflict, "two participants are rank " + std::to_string(rank) +

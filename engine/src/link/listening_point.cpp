@@ -66,6 +66,7 @@ listening_options listen_as(const engine_options& options) {
   listening_options how;
   how.secret.job_key = options.job_key;
   how.host_id = host_id();
+  how.link_timeout = options.link_timeout;
   how.over_unix = options.transport != transport::tcp;
   how.over_tcp = options.transport == transport::tcp ||
                  (options.transport == transport::automatic && !options.job_key.empty() && meets_elsewhere(options));
@@ -80,7 +81,12 @@ listening_options listen_as(const engine_options& options) {
 listening_point::listening_point(const boost::asio::any_io_executor& executor, const listening_options& options,
                                  listening_callbacks callbacks)
     : options_(options) {
-  const acceptor_callbacks told{callbacks.admit, callbacks.accepted, options.report};
+  const auto accepted = [timeout = options.link_timeout, tell = std::move(callbacks.accepted)](const hello& from,
+                                                                                               stream_socket socket) {
+    limit_silence(socket, timeout);
+    tell(from, std::move(socket));
+  };
+  const acceptor_callbacks told{callbacks.admit, accepted, options.report};
   if (options.over_unix) unix_.emplace(executor, address::of_unix({}), options.secret, told);
   if (options.over_tcp) tcp_.emplace(executor, address::of_tcp(options.tcp_host, 0), options.secret, told);
 }
@@ -105,6 +111,7 @@ boost::asio::awaitable<stream_socket> listening_point::dial(std::string card, he
                                             "\", which this rank (\"" + this->card() +
                                             "\") cannot reach: ranks on several hosts need TCP and a job key");
   connection made = co_await connect_authenticated(*where, options_.secret, mine, timeout);
+  limit_silence(made.socket, options_.link_timeout);
   co_return std::move(made.socket);
 }
 

@@ -25,6 +25,7 @@ struct listening_options {
   bool over_tcp = false;
   std::string tcp_host;  ///< the address that other ranks reach this process by
   std::string host_id;   ///< ranks with the same one reach each other's Unix sockets
+  std::chrono::milliseconds link_timeout{};
   std::function<void(std::string)> report;
 };
 

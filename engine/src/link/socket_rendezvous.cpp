@@ -114,12 +114,14 @@ class socket_rendezvous final : public rendezvous {
   }
 
   /// However rank 0 ends, nobody goes on waiting for it.
-  struct hang_up {
+  class hang_up {
+   public:
     explicit hang_up(gathering& meeting) : meeting_(meeting) {}
     hang_up(const hang_up&) = delete;
     hang_up& operator=(const hang_up&) = delete;
     ~hang_up() { meeting_.abandon(); }
 
+   private:
     gathering& meeting_;
   };
 

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace weft::detail {
@@ -24,25 +25,19 @@ using asio::ip::tcp;
 using asio::ip::udp;
 using asio::local::stream_protocol;
 
-// Bytes that the other end has not acknowledged for that long mean that its host or the network is gone. Longer than
-// the pauses of a router that reboots its routes, shorter than the patience of a job.
-constexpr int unacknowledged_ms = 30'000;
-// An idle connection is probed, so that it is found dead after about as long as a busy one.
-constexpr int idle_before_probe_s = 10;
-constexpr int between_probes_s = 5;
+// An idle connection is probed from a third of its time on, then every sixth: an answer may be lost three times.
+constexpr int idle_part = 3;
+constexpr int probe_part = 6;
 constexpr int unanswered_probes = 4;
 
-void tune_tcp(stream_socket& socket) {
-  const auto set = [descriptor = socket.native_handle()](int level, int option, int value) {
-    // Failing to tune makes a connection slower to fail, not wrong.
-    (void)::setsockopt(descriptor, level, option, &value, sizeof value);
-  };
-  set(IPPROTO_TCP, TCP_NODELAY, 1);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, unacknowledged_ms);
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, idle_before_probe_s);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, between_probes_s);
-  set(IPPROTO_TCP, TCP_KEEPCNT, unanswered_probes);
+// Failing to tune makes a connection slower, or slower to fail, not wrong.
+void tune(stream_socket& socket, int level, int option, int value) {
+  (void)::setsockopt(socket.native_handle(), level, option, &value, sizeof value);
+}
+
+/// The kernel's unit for what it does on idle connections.
+int whole_seconds(std::chrono::milliseconds time) {
+  return static_cast<int>(std::max(std::chrono::ceil<std::chrono::seconds>(time), std::chrono::seconds(1)).count());
 }
 
 int family_of(stream_socket& socket) {
@@ -91,7 +86,17 @@ void prepare(stream_socket& socket) {
   close_on_exec(socket.native_handle());
   boost::system::error_code ignored;
   socket.non_blocking(true, ignored);
-  if (family_of(socket) != AF_UNIX) tune_tcp(socket);
+  if (family_of(socket) != AF_UNIX) tune(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+void limit_silence(stream_socket& socket, std::chrono::milliseconds longest) {
+  if (family_of(socket) == AF_UNIX) return;
+  // For bytes that are not acknowledged, and for probes that are not answered.
+  tune(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(longest.count()));
+  tune(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  tune(socket, IPPROTO_TCP, TCP_KEEPIDLE, whole_seconds(longest / idle_part));
+  tune(socket, IPPROTO_TCP, TCP_KEEPINTVL, whole_seconds(longest / probe_part));
+  tune(socket, IPPROTO_TCP, TCP_KEEPCNT, unanswered_probes);
 }
 
 bool is_of_this_user(stream_socket& socket) {

@@ -4,6 +4,7 @@
 #include "link/address.hpp"
 #include "link/byte_stream.hpp"
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -16,6 +17,9 @@ using stream_endpoint = boost::asio::generic::stream_protocol::endpoint;
 
 /// Non-blocking, not inherited by programs that this process starts, and TCP fit for small messages between ranks.
 void prepare(stream_socket& socket);
+/// Over TCP, has the kernel end the connection once the other end's host has been silent for that long; what is pending
+/// fails then. Unix sockets need no such thing.
+void limit_silence(stream_socket& socket, std::chrono::milliseconds longest);
 /// A listening socket, or one that is about to connect, is not inherited either.
 void close_on_exec(int descriptor);
 

@@ -27,7 +27,6 @@ enum class action_type : std::uint8_t {
   unpublish,      ///< take it back: no entry of the log names it
   report_match,   ///< tell the sequencer of `match`
   ask_back,       ///< ask the sequencer to forget `match`; answered by `endpoint::on_match_withdrawal`
-  too_late,       ///< an early end with `code` was asked for, and `operation` is carried out all the same
   complete,       ///< the operation is over: `code`, `details`
   report_late,    ///< a message that had completed here failed at its receiver: `code`, `details`
 };
@@ -40,6 +39,7 @@ struct match {
   operation_id send = 0;
   operation_id receive = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t group = 0;
 };
 
 /// The bodies that endpoints send.
@@ -49,7 +49,7 @@ union message_body {
   protocol::accepted accepted;
   protocol::refused refused;
   protocol::withdraw withdraw;
-  protocol::withdrawal withdrawal;
+  protocol::withdrawn withdrawn;
   protocol::credit credit;
   protocol::goodbye goodbye;
 };
@@ -85,8 +85,8 @@ using actions = std::vector<action>;
         return sizeof(refused);
       case message_type::withdraw:
         return sizeof(withdraw);
-      case message_type::withdrawal:
-        return sizeof(withdrawal);
+      case message_type::withdrawn:
+        return sizeof(withdrawn);
       case message_type::credit:
         return sizeof(credit);
       case message_type::goodbye:

@@ -3,6 +3,7 @@
 
 #include "protocol/action_makers.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -22,12 +23,11 @@ operation* endpoint::find(operation_id id, operation_kind kind, int peer) noexce
   return op != nullptr && op->details.operation == kind && op->details.peer == peer ? op : nullptr;
 }
 
-// ---- the user's side
-
-void endpoint::reject(operation_id id, operation_details details, errc code, actions& out) {
-  operations_.find(id)->details = std::move(details);
-  complete(id, code, out);
+void endpoint::add_group(group_number group, std::vector<int> members) {
+  groups_.emplace(group, std::move(members));
 }
+
+// ---- the user's side
 
 weft::route endpoint::resolve(const destination& where, const payload_shape& shape) const noexcept {
   weft::route chosen = where.route;
@@ -42,8 +42,10 @@ weft::route endpoint::resolve(const destination& where, const payload_shape& sha
   return chosen;
 }
 
-void endpoint::start_send(operation_id id, const destination& where, const payload_shape& shape, actions& out) {
+void endpoint::start_send(operation_id id, const destination& where, const payload_shape& shape, actions& out,
+                          group_number group) {
   operation& op = *operations_.find(id);
+  op.group = group;
   op.details.operation = operation_kind::send;
   op.details.peer = where.rank;
   op.details.tag = where.tag;
@@ -60,6 +62,7 @@ void endpoint::start_send(operation_id id, const destination& where, const paylo
   if (uses_log(op.route) && log_lost_) return complete(id, errc::sequencer_lost, out);
 
   const announce body{.send = id,
+                      .group = group,
                       .tag = where.tag,
                       .bytes = shape.bytes,
                       .fingerprint = shape.fingerprint,
@@ -96,7 +99,7 @@ void endpoint::announce_to_peer(operation_id id, operation& op, announce body, a
 
 void endpoint::announce_to_self(operation_id id, operation& op, announce body, actions& out) {
   const std::uint32_t message = messages_.hold(self_, body);
-  if (const auto receive = queue_.arrive(message, self_, body.tag))
+  if (const auto receive = queue_.arrive(message, self_, body.tag, body.group))
     return match(operations_.name_of(*receive), message, payload_place::kept, out);
   if (queue_.unexpected_count() > limits_.max_unmatched) return fail_send(id, errc::too_many_unmatched, out);
   // What is kept of one's own messages is bounded like what is kept of others'.
@@ -108,8 +111,10 @@ void endpoint::announce_to_self(operation_id id, operation& op, announce body, a
   complete(id, {}, out);
 }
 
-void endpoint::start_receive(operation_id id, const origin& where, const payload_shape& shape, actions& out) {
+void endpoint::start_receive(operation_id id, const origin& where, const payload_shape& shape, actions& out,
+                             group_number group) {
   operation& op = *operations_.find(id);
+  op.group = group;
   op.details.operation = operation_kind::receive;
   op.details.peer = where.any_rank ? -1 : where.rank;
   op.details.tag = where.tag;
@@ -123,10 +128,10 @@ void endpoint::start_receive(operation_id id, const origin& where, const payload
   op.details.phase = phase::unmatched;
 
   const pattern wanted{
-      .source = where.rank, .any_source = where.any_rank, .tag = where.tag, .any_tag = where.every_tag};
+      .source = where.rank, .any_source = where.any_rank, .tag = where.tag, .any_tag = where.every_tag, .group = group};
   if (const auto found = queue_.post(slot_of(id), wanted)) return match(id, *found, payload_place::kept, out);
   if (!where.any_rank && is_gone(where.rank)) return fail_receive(id, peer_at(where.rank).why, out);
-  fail_if_alone(out);
+  if (where.any_rank && is_alone(group)) fail_receive(id, last_gone_, out);
 }
 
 void endpoint::cancel(operation_id id, errc why, actions& out) {
@@ -136,18 +141,15 @@ void endpoint::cancel(operation_id id, errc why, actions& out) {
   if (op->state == operation_state::unmatched && receiving) return fail_receive(id, why, out);
   op->leaving = why;
   if (receiving) {
-    if (op->message != no_slot) return ask_back(id, *op, out);
+    if (op->message != no_slot) ask_back(id, *op, out);
   } else if (op->details.peer == self_) {
     (void)on_withdraw(self_, {.send = id}, out);
-    return;
   } else if (op->state == operation_state::unmatched) {
     // Only the receiver knows whether the message is matched. A sender that forgot on its own would leave a receive
     // waiting for bytes that never come, or give it those of another message.
     op->state = operation_state::withdrawing;
     out.push_back(transmit(op->details.peer, withdraw{.send = id}));
-    return;
   }
-  out.push_back({.type = action_type::too_late, .operation = id, .code = why});
 }
 
 void endpoint::close(actions& out) {
@@ -189,11 +191,21 @@ void endpoint::fail_send(operation_id id, errc code, actions& out) {
     complete(id, code, out);
 }
 
-void endpoint::fail_if_alone(actions& out) {
-  if (present_peers_ > 0 || peers_.size() == 1) return;
-  const auto waiting =
-      operations_.select([](const operation& op) { return op.any_source && op.state == operation_state::unmatched; });
+void endpoint::fail_those_alone(actions& out) {
+  const auto waiting = operations_.select([this](const operation& op) {
+    return op.any_source && op.state == operation_state::unmatched && is_alone(op.group);
+  });
   for (const operation_id id : waiting) fail_receive(id, last_gone_, out);
+}
+
+/// Whether all other members of a group, which had some, are gone.
+bool endpoint::is_alone(group_number group) const {
+  const auto all_peers = static_cast<int>(peers_.size()) - 1;
+  if (group == root_group || present_peers_ == all_peers) return present_peers_ == 0 && all_peers != 0;
+  const auto found = groups_.find(group);
+  if (found == groups_.end() || found->second.size() == 1) return false;
+  return std::all_of(found->second.begin(), found->second.end(),
+                     [this](int member) { return member == self_ || is_gone(member); });
 }
 
 void endpoint::become_matched(operation& op) noexcept {

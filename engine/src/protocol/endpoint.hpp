@@ -2,6 +2,7 @@
 #pragma once
 
 #include "protocol/actions.hpp"
+#include "protocol/log_entry.hpp"
 #include "protocol/match_queue.hpp"
 #include "protocol/message_table.hpp"
 #include "protocol/operation_table.hpp"
@@ -10,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 namespace weft::protocol {
@@ -44,14 +46,18 @@ class endpoint {
   [[nodiscard]] operation_id name_of(std::uint32_t slot) const noexcept { return operations_.name_of(slot); }
   [[nodiscard]] static std::uint32_t slot_of(operation_id id) noexcept { return operation_table::slot_of(id); }
 
+  /// A group that was split off, with this rank in it. Messages within it may have arrived before.
+  void add_group(group_number group, std::vector<int> members);
+
   // The user's side.
-  /// Ends an operation whose arguments are wrong.
-  void reject(operation_id id, operation_details details, errc code, actions& out);
-  void start_send(operation_id id, const destination& where, const payload_shape& shape, actions& out);
-  void start_receive(operation_id id, const origin& where, const payload_shape& shape, actions& out);
+  /// Ranks are those of the root group, of which `group` has some.
+  void start_send(operation_id id, const destination& where, const payload_shape& shape, actions& out,
+                  group_number group = root_group);
+  void start_receive(operation_id id, const origin& where, const payload_shape& shape, actions& out,
+                     group_number group = root_group);
   /// Ends an operation early, with `why`, where that is possible without harm to the other end. A send asks its
   /// receiver first, and what goes through the log asks the sequencer. Where it is too late the operation is carried
-  /// out; the caller is told (`too_late`). The first reason given stays.
+  /// out. The first reason given stays.
   void cancel(operation_id id, errc why, actions& out);
   /// Fails whatever is not matched, now and from now on. Matched operations are carried out.
   void close(actions& out);
@@ -65,7 +71,7 @@ class endpoint {
   [[nodiscard]] bool on_accepted(int peer, const accepted& body, actions& out);
   [[nodiscard]] bool on_refused(int peer, const refused& body, actions& out);
   [[nodiscard]] bool on_withdraw(int peer, const withdraw& body, actions& out);
-  [[nodiscard]] bool on_withdrawal(int peer, const withdrawal& body, actions& out);
+  [[nodiscard]] bool on_withdrawn(int peer, const withdrawn& body, actions& out);
   [[nodiscard]] bool on_credit(int peer, const credit& body);
   /// `why` is `peer_lost` or `peer_left`; the first reason given stays.
   void on_peer_gone(int peer, errc why, actions& out);
@@ -94,6 +100,7 @@ class endpoint {
   /// Operations that close waits for.
   [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
   [[nodiscard]] std::size_t unmatched_messages() const noexcept { return queue_.unexpected_count(); }
+  [[nodiscard]] bool log_is_lost() const noexcept { return log_lost_; }
   [[nodiscard]] bool is_gone(int peer) const noexcept { return peers_[static_cast<std::size_t>(peer)].gone; }
 
  private:
@@ -131,8 +138,7 @@ class endpoint {
   void refuse(int source, const announce& body, errc code, const payload_shape& wanted, actions& out);
 
   void ask_back(operation_id receive, operation& op, actions& out);
-  void tell_too_late(operation_id receive, operation& op, actions& out);
-  void answer_withdraw(int source, operation_id send, bool granted, actions& out);
+  void tell_withdrawn(int source, operation_id send, actions& out);
   void undo_match(operation_id receive, actions& out);
   void restore_message(std::uint32_t message, actions& out);
   void restore_receive(operation_id receive, actions& out);
@@ -141,7 +147,8 @@ class endpoint {
   void give_credit(int source, const announce& body, actions& out);
   void fail_receive(operation_id id, errc code, actions& out);
   void fail_send(operation_id id, errc code, actions& out);
-  void fail_if_alone(actions& out);
+  void fail_those_alone(actions& out);
+  [[nodiscard]] bool is_alone(group_number group) const;
   void become_matched(operation& op) noexcept;
   void complete(operation_id id, boost::system::error_code code, actions& out);
 
@@ -152,6 +159,7 @@ class endpoint {
   std::vector<peer_state> peers_;
   message_table messages_;
   std::size_t in_flight_ = 0;
+  std::unordered_map<group_number, std::vector<int>> groups_;  ///< members of those that were split off
   int present_peers_ = 0;
   errc last_gone_ = errc::peer_lost;  ///< why the last of them went
   bool closed_ = false;

@@ -20,7 +20,7 @@ bool endpoint::on_announce(int peer, const announce& body, actions& out) {
     return true;
   }
   const std::uint32_t message = messages_.hold(peer, body);
-  if (const auto receive = queue_.arrive(message, peer, body.tag)) {
+  if (const auto receive = queue_.arrive(message, peer, body.tag, body.group)) {
     match(operations_.name_of(*receive), message, payload_place::arriving, out);
     return true;
   }
@@ -112,7 +112,7 @@ void endpoint::carry_through_log(operation_id receive, std::uint32_t message, ac
 
 protocol::match endpoint::match_of(operation_id receive, const operation& op) {
   const held_message& held = messages_[op.message];
-  return {op.route, held.source, self_, held.envelope.send, receive, held.envelope.bytes};
+  return {op.route, held.source, self_, held.envelope.send, receive, held.envelope.bytes, held.envelope.group};
 }
 
 void endpoint::fail_match(operation_id receive, std::uint32_t message, errc code, payload_place place, actions& out) {
@@ -149,15 +149,13 @@ void endpoint::refuse(int source, const announce& body, errc code, const payload
 
 // ---- parting
 
+// No answer where it is too late: the end of the message is on its way to the sender already.
 bool endpoint::on_withdraw(int peer, const withdraw& body, actions& out) {
   const std::uint32_t message = messages_.find(peer, body.send);
-  if (message == no_slot) {  // matched on the link, or refused: its end is on the way to the sender
-    answer_withdraw(peer, body.send, false, out);
-    return true;
-  }
+  if (message == no_slot) return true;
   if (queue_.withdraw_message(message)) {
     discard(message, out);
-    answer_withdraw(peer, body.send, true, out);
+    tell_withdrawn(peer, body.send, out);
     return true;
   }
   operation& receive = *operations_.find(messages_[message].receive);
@@ -166,33 +164,30 @@ bool endpoint::on_withdraw(int peer, const withdraw& body, actions& out) {
   return true;
 }
 
+void endpoint::tell_withdrawn(int source, operation_id send, actions& out) {
+  if (source != self_)
+    out.push_back(transmit(source, withdrawn{.send = send}));
+  else
+    (void)on_withdrawn(self_, {.send = send}, out);
+}
+
+bool endpoint::on_withdrawn(int peer, const withdrawn& body, actions& out) {
+  const operation* op = find(body.send, operation_kind::send, peer);
+  if (op == nullptr) return true;  // it has ended meanwhile
+  if (op->leaving == errc{} || op->state == operation_state::matched) return false;
+  fail_send(body.send, op->leaving, out);
+  return true;
+}
+
 // Only the sequencer knows whether a match is in the log. The first end that wants to leave asks, for both.
 void endpoint::ask_back(operation_id receive, operation& op, actions& out) {
-  if (op.withdrawal == match_withdrawal::refused) return tell_too_late(receive, op, out);
-  if (std::exchange(op.withdrawal, match_withdrawal::asked) == match_withdrawal::asked) return;
+  if (std::exchange(op.asks_back, true)) return;
   out.push_back({.type = action_type::ask_back, .match = match_of(receive, op)});
 }
 
 void endpoint::on_match_withdrawal(operation_id receive, bool granted, actions& out) {
-  operation* op = operations_.find(receive);
-  if (op == nullptr || op->withdrawal != match_withdrawal::asked) return;  // it has ended meanwhile
-  if (granted) return undo_match(receive, out);
-  op->withdrawal = match_withdrawal::refused;
-  tell_too_late(receive, *op, out);
-}
-
-void endpoint::tell_too_late(operation_id receive, operation& op, actions& out) {
-  const held_message& held = messages_[op.message];
-  if (op.leaving != errc{}) out.push_back({.type = action_type::too_late, .operation = receive, .code = op.leaving});
-  if (std::exchange(op.sender_leaves, false)) answer_withdraw(held.source, held.envelope.send, false, out);
-}
-
-void endpoint::answer_withdraw(int source, operation_id send, bool granted, actions& out) {
-  const withdrawal answer{.send = send, .granted = granted};
-  if (source != self_)
-    out.push_back(transmit(source, answer));
-  else
-    (void)on_withdrawal(self_, answer, out);
+  const operation* op = operations_.find(receive);
+  if (granted && op != nullptr && op->asks_back) undo_match(receive, out);
 }
 
 // Whichever end does not leave goes back to its old place in the queue.
@@ -203,8 +198,7 @@ void endpoint::undo_match(operation_id receive, actions& out) {
   const errc receiver_leaves = op.leaving;
   messages_[message].receive = 0;
   out.push_back(about(action_type::unpublish, receive));
-  op.published = op.sender_leaves = false;
-  op.withdrawal = match_withdrawal::none;
+  op.published = op.sender_leaves = op.asks_back = false;
   op.state = operation_state::unmatched;
   --in_flight_;
   if (messages_[message].source == self_) {
@@ -214,9 +208,9 @@ void endpoint::undo_match(operation_id receive, actions& out) {
 
   if (receiver_leaves != errc{}) complete(receive, receiver_leaves, out);
   if (sender_leaves) {
-    const held_message withdrawn = messages_[message];
+    const held_message dropped = messages_[message];
     messages_.release(message);
-    answer_withdraw(withdrawn.source, withdrawn.envelope.send, true, out);
+    tell_withdrawn(dropped.source, dropped.envelope.send, out);
   } else {
     restore_message(message, out);
   }
@@ -241,19 +235,7 @@ void endpoint::restore_receive(operation_id receive, actions& out) {
   if (const auto message = queue_.put_back_receive(slot_of(receive)))
     return match(receive, *message, payload_place::kept, out);
   if (!op.any_source && is_gone(source)) return fail_receive(receive, peer_at(source).why, out);
-  fail_if_alone(out);
-}
-
-bool endpoint::on_withdrawal(int peer, const withdrawal& body, actions& out) {
-  operation* op = find(body.send, operation_kind::send, peer);
-  if (op == nullptr) return true;  // it has ended meanwhile
-  if (op->leaving == errc{} || body.granted > 1) return false;
-  if (body.granted == 1 && op->state == operation_state::matched) return false;
-  if (body.granted == 1)
-    fail_send(body.send, op->leaving, out);
-  else
-    out.push_back({.type = action_type::too_late, .operation = body.send, .code = op->leaving});
-  return true;
+  if (op.any_source && is_alone(op.group)) fail_receive(receive, last_gone_, out);
 }
 
 void endpoint::discard(std::uint32_t message, actions& out) {

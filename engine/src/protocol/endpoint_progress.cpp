@@ -109,7 +109,7 @@ void endpoint::on_peer_gone(int peer, errc why, actions& out) {
       complete(id, why, out);
     // A matched receive in the log is failed by the launch thread, which knows whether it had begun.
   }
-  fail_if_alone(out);
+  fail_those_alone(out);
 }
 
 // ---- the payload's side

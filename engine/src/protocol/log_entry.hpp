@@ -10,11 +10,15 @@ namespace weft::protocol {
 
 using communicator_id = std::uint32_t;
 
-/// The communicator of all ranks. Those of pairs are numbered 1, 2, ... in the order of their first use.
+/// Names a group: the one that all ranks joined, or one that was split off.
+using group_number = std::uint64_t;
+inline constexpr group_number root_group = 0;
+
+/// The communicator of all ranks. All others are numbered 1, 2, ... in the order of their first use.
 inline constexpr communicator_id group_communicator = 0;
 
 enum class communicator_kind : std::uint8_t {
-  group,  ///< of all ranks
+  group,  ///< of all ranks of a group
   pair,   ///< of two ranks alone
 };
 
@@ -25,6 +29,7 @@ struct transfer {
   std::uint64_t send = 0;     ///< the source's name for its operation
   std::uint64_t receive = 0;  ///< the destination's name for its own
   std::uint64_t bytes = 0;
+  group_number group = root_group;  ///< whose communicator carries it, unless a pair's does
 
   friend bool operator==(const transfer&, const transfer&) = default;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/match_queue.hpp"
 
-#include <algorithm>
 #include <cassert>
 
 namespace weft::protocol {
@@ -15,9 +14,10 @@ T& grown_to(std::vector<T>& slots, std::uint32_t slot) {
 
 }  // namespace
 
-std::optional<std::uint32_t> match_queue::arrive(std::uint32_t message, int source, std::uint64_t tag) {
+std::optional<std::uint32_t> match_queue::arrive(std::uint32_t message, int source, std::uint64_t tag,
+                                                 std::uint64_t group) {
   assert(!unexpected_.contains(message) && "a message of this slot waits already");
-  grown_to(messages_, message) = {.arrival = ++arrivals_, .tag = tag, .source = source};
+  grown_to(messages_, message) = {.arrival = ++arrivals_, .tag = tag, .group = group, .source = source};
   return offer(message);
 }
 
@@ -39,7 +39,7 @@ std::optional<std::uint32_t> match_queue::put_back_receive(std::uint32_t receive
 
 std::optional<std::uint32_t> match_queue::offer(std::uint32_t message_slot) {
   const arrived_message& offered = messages_[message_slot];
-  const auto satisfied = patterns_matching(offered.source, offered.tag);
+  const auto satisfied = patterns_matching(offered.source, offered.tag, offered.group);
   if (const std::uint32_t receive = earliest_receive(satisfied); receive != no_slot) {
     posted_.remove(receive);
     return receive;
@@ -78,27 +78,6 @@ bool match_queue::withdraw_receive(std::uint32_t receive) {
   if (!posted_.contains(receive)) return false;
   posted_.remove(receive);
   return true;
-}
-
-std::vector<std::uint32_t> match_queue::withdraw_messages_from(int source) {
-  const pattern all_of_it{.source = source, .any_source = false, .tag = 0, .any_tag = true};
-  std::vector<std::uint32_t> withdrawn;
-  for (std::uint32_t next; (next = unexpected_.first(all_of_it)) != no_slot;) {
-    unexpected_.remove(next);
-    withdrawn.push_back(next);
-  }
-  return withdrawn;
-}
-
-std::vector<std::uint32_t> match_queue::receives_from(int source) const {
-  std::vector<std::uint32_t> found;
-  for (std::uint32_t slot = 0; slot < receives_.size(); ++slot) {
-    const pattern& wanted = receives_[slot].wanted;
-    if (posted_.contains(slot) && !wanted.any_source && wanted.source == source) found.push_back(slot);
-  }
-  std::sort(found.begin(), found.end(),
-            [this](std::uint32_t a, std::uint32_t b) { return posted_.order_of(a) < posted_.order_of(b); });
-  return found;
 }
 
 }  // namespace weft::protocol

@@ -20,7 +20,7 @@ namespace weft::protocol {
 class match_queue {
  public:
   /// A message has arrived: gives the receive it goes to, which leaves the queue, or keeps the message.
-  std::optional<std::uint32_t> arrive(std::uint32_t message, int source, std::uint64_t tag);
+  std::optional<std::uint32_t> arrive(std::uint32_t message, int source, std::uint64_t tag, std::uint64_t group = 0);
   /// A receive is posted: gives the message it takes, which leaves the queue, or keeps the receive.
   std::optional<std::uint32_t> post(std::uint32_t receive, const pattern& wanted);
 
@@ -36,11 +36,6 @@ class match_queue {
   /// The same for a receive whose message was withdrawn.
   std::optional<std::uint32_t> put_back_receive(std::uint32_t receive);
 
-  /// Removes what waits from that source and gives it, in order of arrival.
-  std::vector<std::uint32_t> withdraw_messages_from(int source);
-  /// The waiting receives that name that source and no other, in the order of posting. Looks at every slot.
-  [[nodiscard]] std::vector<std::uint32_t> receives_from(int source) const;
-
   [[nodiscard]] std::size_t unexpected_count() const noexcept { return unexpected_.size(); }
   [[nodiscard]] std::size_t posted_count() const noexcept { return posted_.size(); }
   /// Lists held for patterns, empty ones included: what the memory of the queue depends on beside its slots.
@@ -50,6 +45,7 @@ class match_queue {
   struct arrived_message {
     std::uint64_t arrival = 0;
     std::uint64_t tag = 0;
+    std::uint64_t group = 0;
     int source = -1;
   };
   struct posted_receive {

@@ -28,7 +28,7 @@ enum class message_type : std::uint8_t {
   accepted,      ///< receiver: your inline message is matched
   refused,       ///< receiver: your message cannot be received
   withdraw,      ///< sender: forget my message, if that is still possible
-  withdrawal,    ///< receiver: whether it is forgotten
+  withdrawn,     ///< receiver: forgotten
   credit,        ///< receiver: that much inline payload was consumed
   goodbye,       ///< I close; nothing follows
 };
@@ -43,6 +43,7 @@ static_assert(sizeof(message_header) == 8);
 struct announce {
   static constexpr auto type = message_type::announce;
   operation_id send;
+  std::uint64_t group;  ///< within which tags and wildcards match
   std::uint64_t tag;
   std::uint64_t bytes;
   std::uint64_t fingerprint;
@@ -56,7 +57,7 @@ struct announce {
 
   [[nodiscard]] payload_shape shape() const noexcept { return {bytes, kind, element, memory, fingerprint}; }
 };
-static_assert(sizeof(announce) == 40);
+static_assert(sizeof(announce) == 48);
 
 struct clear {
   static constexpr auto type = message_type::clear;
@@ -94,10 +95,9 @@ struct withdraw {
   operation_id send;
 };
 
-struct withdrawal {
-  static constexpr auto type = message_type::withdrawal;
+struct withdrawn {
+  static constexpr auto type = message_type::withdrawn;
   operation_id send;
-  std::uint64_t granted;  ///< 1: forgotten; 0: too late, it is carried out (or was refused)
 };
 
 struct credit {

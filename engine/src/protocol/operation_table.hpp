@@ -20,22 +20,20 @@ enum class operation_state : std::uint8_t {
   matched,      ///< carried out by the link or through the log, to its end
 };
 
-/// Whether the sequencer was asked to take the match of a receive back.
-enum class match_withdrawal : std::uint8_t { none, asked, refused };
-
 /// One operation of this rank, as the protocol sees it.
 struct operation {
   std::uint32_t generation = 1;
   operation_state state = operation_state::free;
   weft::route route = weft::route::automatic;
-  bool published = false;      ///< the launch thread may carry it out
-  bool carried = false;        ///< a send whose bytes rode in the announcement
-  bool any_source = false;     ///< a receive posted with this wildcard
-  bool any_tag = false;        ///< and with that one
-  bool sender_leaves = false;  ///< of a receive: the sender of its message wants it back
-  match_withdrawal withdrawal = match_withdrawal::none;
+  bool published = false;           ///< the launch thread may carry it out
+  bool carried = false;             ///< a send whose bytes rode in the announcement
+  bool any_source = false;          ///< a receive posted with this wildcard
+  bool any_tag = false;             ///< and with that one
+  bool sender_leaves = false;       ///< of a receive: the sender of its message wants it back
+  bool asks_back = false;           ///< of a receive: the sequencer was asked to take its match back
   errc leaving{};                   ///< why this end wants an early end, if it does
   std::uint32_t message = no_slot;  ///< that a receive has, as long as it may have to give it back
+  std::uint64_t group = 0;          ///< within which it was started
   std::uint64_t remaining = 0;      ///< bytes that a receive still expects on the link
   operation_details details;
 };

@@ -14,10 +14,10 @@ namespace weft::protocol {
 /// Slots chosen by the caller, each in several lists at once, every list ordered by a number given to the slot.
 /// Appending, removing and looking at the front take constant time; going back to an old place takes a walk from the
 /// front of each list.
-template <std::size_t lists_per_slot>
+template <std::size_t ListsPerSlot>
 class ordered_index {
  public:
-  using keys = std::array<pattern, lists_per_slot>;
+  using keys = std::array<pattern, ListsPerSlot>;
 
   /// Puts `slot` into the lists of the canonical patterns `in`, before every slot of a higher `order`.
   void insert(std::uint32_t slot, std::uint64_t order, const keys& in) {
@@ -25,14 +25,14 @@ class ordered_index {
     assert(!nodes_[slot].present && "the slot is in use");
     nodes_[slot].present = true;
     nodes_[slot].order = order;
-    for (std::size_t which = 0; which < lists_per_slot; ++which) link(which, slot, lists_.for_insertion(in[which]));
+    for (std::size_t which = 0; which < ListsPerSlot; ++which) link(which, slot, lists_.for_insertion(in[which]));
     ++size_;
   }
 
   void remove(std::uint32_t slot) {
     assert(contains(slot));
     nodes_[slot].present = false;
-    for (std::size_t which = 0; which < lists_per_slot; ++which) unlink(which, slot);
+    for (std::size_t which = 0; which < ListsPerSlot; ++which) unlink(which, slot);
     --size_;
   }
 
@@ -54,7 +54,7 @@ class ordered_index {
   };
   struct node {
     std::uint64_t order = 0;
-    std::array<place, lists_per_slot> places;
+    std::array<place, ListsPerSlot> places;
     bool present = false;
   };
 

@@ -20,6 +20,13 @@ sequencer::sequencer(int ranks) : ranks_(static_cast<std::size_t>(ranks)), shape
   communicator& group = communicators_.emplace_back();
   group.members.resize(ranks_.size());
   std::iota(group.members.begin(), group.members.end(), 0);
+  add_group(root_group, group.members);
+}
+
+void sequencer::add_group([[maybe_unused]] group_number group, std::vector<int> members) {
+  assert(group == groups_.size() && "groups are numbered in the order of their making");
+  groups_.push_back(std::move(members));
+  group_communicators_.push_back(group_communicator);
 }
 
 // ---- events
@@ -37,6 +44,8 @@ bool sequencer::withdraw(communicator_kind kind, const transfer& what) {
     const auto found = pairs_.find(pair_key(what));
     if (found == pairs_.end()) return false;
     id = found->second;
+  } else {
+    id = group_communicators_[what.group];
   }
   if (!communicators_[id].pending.withdraw(what)) return false;
   count(what, false);
@@ -84,7 +93,18 @@ std::span<const int> sequencer::members(communicator_id id) const {
 }
 
 communicator_id sequencer::open(communicator_kind kind, const transfer& what) {
-  if (kind == communicator_kind::group) return group_communicator;
+  return kind == communicator_kind::group ? open_group(what.group) : open_pair(what);
+}
+
+communicator_id sequencer::open_group(group_number number) {
+  communicator_id& id = group_communicators_[number];
+  if (number == root_group || id != group_communicator) return id;
+  id = static_cast<communicator_id>(communicators_.size());
+  communicators_.emplace_back().members = groups_[number];
+  return id;
+}
+
+communicator_id sequencer::open_pair(const transfer& what) {
   assert(what.source != what.destination && "there is no pair of one rank");
   const auto next = static_cast<communicator_id>(communicators_.size());
   const auto [at, is_new] = pairs_.try_emplace(pair_key(what), next);

@@ -30,6 +30,9 @@ class sequencer {
  public:
   explicit sequencer(int ranks);
 
+  /// A group that was split off; its communicator is created on first use. Groups are numbered 1, 2, ...
+  void add_group(group_number group, std::vector<int> members);
+
   /// A send and a receive belong together. A transfer with a rank that is gone goes to the other one alone, set-ups
   /// included, so that its launch thread fails it by name. A pair takes two different ranks.
   void matched(communicator_kind kind, const transfer& what, outbox& out);
@@ -81,6 +84,8 @@ class sequencer {
   [[nodiscard]] rank_state& state_of(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] const rank_state& state_of(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
   communicator_id open(communicator_kind kind, const transfer& what);
+  communicator_id open_group(group_number group);
+  communicator_id open_pair(const transfer& what);
   void count(const transfer& what, bool opened);
   void append_batches(communicator_id id, outbox& out);
   void drop_orphans();
@@ -91,6 +96,8 @@ class sequencer {
   std::vector<rank_state> ranks_;
   std::vector<communicator> communicators_;                   ///< by id
   std::unordered_map<std::uint64_t, communicator_id> pairs_;  ///< by low and high rank
+  std::vector<std::vector<int>> groups_;                      ///< members, by number
+  std::vector<communicator_id> group_communicators_;          ///< by number; `group_communicator` until it is opened
   std::map<std::uint64_t, open_batch> unfinished_;            ///< by entry
   std::uint64_t last_entry_ = 0;
 

@@ -2,6 +2,7 @@
 #include "protocol/transfer_lanes.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace weft::protocol {
@@ -75,8 +76,9 @@ void transfer_lanes::take(batch_shape& shape, std::vector<taken_transfer>& taken
   const auto older = [this](std::uint32_t a, std::uint32_t b) { return is_older(a, b); };
   std::sort(refilled_.begin(), refilled_.end(), older);
   ready_.erase(kept, ready_.end());
-  const auto middle = ready_.insert(ready_.end(), refilled_.begin(), refilled_.end());
-  std::inplace_merge(ready_.begin(), middle, ready_.end(), older);
+  merged_.clear();
+  std::merge(ready_.begin(), ready_.end(), refilled_.begin(), refilled_.end(), std::back_inserter(merged_), older);
+  ready_.swap(merged_);
   refilled_.clear();
 }
 

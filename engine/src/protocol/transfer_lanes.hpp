@@ -58,6 +58,7 @@ class transfer_lanes {
   std::vector<lane> lanes_;
   std::vector<std::uint32_t> ready_;     ///< lanes that are not empty, the one with the oldest transfer first
   std::vector<std::uint32_t> refilled_;  ///< lanes taken from that are still not empty; kept for its memory
+  std::vector<std::uint32_t> merged_;    ///< what `ready_` becomes; kept for its memory
   std::vector<waiting_transfer> slots_;
   std::vector<std::uint32_t> free_slots_;
   std::uint64_t arrivals_ = 0;

@@ -41,9 +41,12 @@ concept operation_source = std::move_constructible<S> &&
 template <operation_source Source>
 class [[nodiscard]] async_operation {
  public:
+  /// What awaiting it yields, and what a handler gets beside the code.
   using result_type = typename Source::result_type;
+  /// Of a completion handler.
   using signature = void(boost::system::error_code, result_type);
 
+  /// The operation that `source` describes.
   explicit async_operation(Source source) : source_(std::move(source)) {}
 
   /// Starts the operation. Constrained, because an unconstrained operator makes a bare `co_await` ill-formed in

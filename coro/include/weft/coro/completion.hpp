@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+/// Awaiting: operations for any completion token and any coroutine, and a coroutine type for those who have none.
 namespace weft::coro {
 
 /// What a producer completes: a suspended coroutine, or a handler with its executor. A waiter lives in whoever waits

@@ -14,15 +14,18 @@ namespace weft::coro {
 template <class Source>
 class coroutine_waiter final : public waiter<typename Source::raw_type> {
  public:
-  using raw_type = typename Source::raw_type;
-  using result_type = typename Source::result_type;
+  using raw_type = typename Source::raw_type;        ///< what the producer completes with
+  using result_type = typename Source::result_type;  ///< what awaiting yields
 
+  /// Waits for what `source` describes; it starts when the coroutine has suspended.
   explicit coroutine_waiter(Source&& source) : source_(std::move(source)) {}
 
   ~coroutine_waiter() {
     if (waiting_) source_.abandon(*this);
   }
 
+  /// Called by `co_await`, which yields the result, or throws what its `raise` throws.
+  /// @{
   [[nodiscard]] bool await_ready() const noexcept { return false; }
 
   void await_suspend(std::coroutine_handle<> coroutine) {
@@ -37,6 +40,7 @@ class coroutine_waiter final : public waiter<typename Source::raw_type> {
     if (code_) result_->raise(code_);
     return std::move(*result_);
   }
+  /// @}
 
   void complete(boost::system::error_code code, raw_type&& raw) noexcept override {
     waiting_ = false;

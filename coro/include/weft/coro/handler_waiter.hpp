@@ -32,6 +32,7 @@ class handler_waiter final : public waiter<typename Source::raw_type> {
   using rebound_allocator = typename std::allocator_traits<allocator_type>::template rebind_alloc<handler_waiter>;
 
  public:
+  /// Starts the operation. The handler is called once, or dropped uncalled where its executor is destroyed first.
   static void start(Handler handler, Source source) {
     rebound_allocator allocator(boost::asio::get_associated_allocator(handler));
     handler_waiter* memory = std::allocator_traits<rebound_allocator>::allocate(allocator, 1);

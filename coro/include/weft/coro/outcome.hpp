@@ -17,21 +17,23 @@ template <class T>
 class outcome {
   static_assert(!std::is_rvalue_reference_v<T>, "an rvalue reference cannot be kept: return a value");
 
-  /// What stands for the value in containers, which can hold neither void nor references.
   using stored = std::conditional_t<
       std::is_void_v<T>, std::monostate,
       std::conditional_t<std::is_lvalue_reference_v<T>, std::reference_wrapper<std::remove_reference_t<T>>, T>>;
 
  public:
+  /// The value as a container holds it: a std::monostate for void, a std::reference_wrapper for a reference.
   using stored_type = stored;
 
+  /// Ends with a value.
   template <class... Args>
   requires std::constructible_from<stored, Args...>
   void emplace(Args&&... args) { state_.template emplace<value_index>(std::forward<Args>(args)...); }
 
-  /// Call inside of a catch block.
+  /// Ends with the exception that is being handled: call it inside of a catch block.
   void capture_exception() noexcept { state_.template emplace<exception_index>(std::current_exception()); }
 
+  /// Rethrows the exception that it ended with, if it did.
   void rethrow_if_failed() const {
     if (const auto* failure = std::get_if<exception_index>(&state_)) std::rethrow_exception(*failure);
   }
@@ -42,7 +44,7 @@ class outcome {
     if constexpr (!std::is_void_v<T>) return static_cast<T>(take_stored());
   }
 
-  /// Precondition: the coroutine has ended with a value.
+  /// Moves the value out. Precondition: the coroutine has ended with a value.
   stored_type take_stored() {
     assert(state_.index() == value_index && "the coroutine has not ended, or its result was taken");
     return std::get<value_index>(std::move(state_));

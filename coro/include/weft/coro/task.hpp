@@ -21,18 +21,22 @@ template <class T = void>
 class [[nodiscard]] task {
  public:
   class promise_type;
-  using value_type = T;
+  using value_type = T;  ///< what awaiting yields
 
+  /// The coroutine goes along; what was moved from can only be destroyed or assigned to.
+  /// @{
   task(task&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
   task& operator=(task&& other) noexcept {
     task old(std::move(*this));
     frame_ = std::exchange(other.frame_, nullptr);
     return *this;
   }
+  /// @}
   ~task() {
     if (frame_) frame_.destroy();
   }
 
+  /// Starts the coroutine and waits for its end; yields its value, or throws its exception.
   auto operator co_await() && noexcept {
     assert(frame_ && !frame_.done() && "a task is awaited once, and not after it was moved from");
     return awaiter(frame_);
@@ -69,7 +73,7 @@ class task<T>::promise_type : public outcome_promise<T> {
   [[nodiscard]] auto final_suspend() const noexcept { return final_awaiter(); }
 
  private:
-  friend class task::awaiter;
+  friend class task;
 
   class final_awaiter {
    public:

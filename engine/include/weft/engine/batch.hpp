@@ -23,7 +23,7 @@ struct batch_item {
 /// The waiters of a batch's operations, and the count of those that are not over.
 class batch_state {
  public:
-  batch_state(std::shared_ptr<engine_core> core, std::vector<batch_item> items);
+  batch_state(place within, std::vector<batch_item> items);
   ~batch_state();
 
   void start(waiter& who);
@@ -36,7 +36,7 @@ class batch_state {
   class member;
   void finish_one();
 
-  std::shared_ptr<engine_core> core_;
+  place place_;
   std::vector<batch_item> items_;
   std::vector<std::unique_ptr<member>> members_;
   std::atomic<std::size_t> unfinished_ = 0;
@@ -48,8 +48,8 @@ class batch_source {
   using raw_type = outcome;
   using result_type = batch_result;
 
-  batch_source(std::shared_ptr<engine_core> core, std::vector<batch_item> items)
-      : core_(core), state_(std::make_unique<batch_state>(std::move(core), std::move(items))) {}
+  batch_source(const place& within, std::vector<batch_item> items)
+      : core_(within.core), state_(std::make_unique<batch_state>(within, std::move(items))) {}
 
   void start(waiter& who) { state_->start(who); }
   void cancel(waiter&, boost::asio::cancellation_type kinds) noexcept { state_->cancel(kinds); }
@@ -76,6 +76,7 @@ class batch {
   template <class Buffer>
   batch& recv(Buffer&& buffer, origin where);
 
+  /// How many operations were added.
   [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
 
  private:

@@ -72,21 +72,22 @@ inline constexpr element_type element_type_of = [] {
 
 /// Read-only memory to send from. A view owns nothing: the memory must stay until the operation completes.
 struct const_buffer_view {
-  const void* data = nullptr;
-  std::size_t size = 0;  ///< in bytes
-  element_type element = element_type::bytes;
-  memory_kind memory = memory_kind::host;
-  std::int16_t ordinal = 0;  ///< of the device, where `memory` is `device`
+  const void* data = nullptr;                  ///< null only where `size` is 0
+  std::size_t size = 0;                        ///< in bytes
+  element_type element = element_type::bytes;  ///< what the bytes are
+  memory_kind memory = memory_kind::host;      ///< where they lie
+  std::int16_t ordinal = 0;                    ///< of the device, where `memory` is `device`
 };
 
 /// Writable memory to receive into. A view owns nothing: the memory must stay until the operation completes.
 struct buffer_view {
-  void* data = nullptr;
-  std::size_t size = 0;  ///< in bytes
-  element_type element = element_type::bytes;
-  memory_kind memory = memory_kind::host;
-  std::int16_t ordinal = 0;  ///< of the device, where `memory` is `device`
+  void* data = nullptr;                        ///< null only where `size` is 0
+  std::size_t size = 0;                        ///< in bytes
+  element_type element = element_type::bytes;  ///< what the bytes are
+  memory_kind memory = memory_kind::host;      ///< where they lie
+  std::int16_t ordinal = 0;                    ///< of the device, where `memory` is `device`
 
+  /// The same memory, to be read.
   operator const_buffer_view() const noexcept { return {data, size, element, memory, ordinal}; }
 };
 
@@ -96,6 +97,7 @@ concept contiguous_buffer = std::ranges::contiguous_range<R> && std::ranges::siz
     std::is_trivially_copyable_v<std::ranges::range_value_t<R>> &&
     !std::convertible_to<std::ranges::range_value_t<R>, const_buffer_view>;
 
+/// A contiguous buffer with elements that can be written: one that a receive can fill.
 template <class R>
 concept writable_buffer =
     contiguous_buffer<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;

@@ -20,9 +20,18 @@
 
 namespace weft {
 
+/// What `communicator::send` returns; it yields `sent`.
 using send_operation = coro::async_operation<detail::send_source>;
+/// What `communicator::recv` returns; it yields `received`.
 using receive_operation = coro::async_operation<detail::receive_source>;
+/// What `communicator::batch` returns; it yields `batch_result`.
 using batch_operation = coro::async_operation<detail::batch_source>;
+
+namespace detail {
+class split_source;
+}
+/// For `communicator::split`: in no group.
+inline constexpr int no_color = -1;
 
 namespace detail {
 
@@ -78,34 +87,40 @@ template <class Buffer>
 ///
 /// Cancellation, and the deadline of `within`, withdraw an operation from both ends as long as that is possible: until
 /// the match on the `inline` and `host` routes, until the batch stands in the log on `device` and `pair`. The other end
-/// of a match that was undone goes back to its old place in the queue: nothing is lost. Past that point a borrowed
-/// buffer makes the operation complete as if nothing had been asked; where the engine owns the memory, the waiter gets
-/// its error at once and the transfer ends without it (not for a `total` cancellation, which may have no effect).
+/// of a match that was undone goes back to its old place in the queue: nothing is lost. Past that point an
+/// operation on borrowed memory completes as if nothing had been asked. Where the engine owns the memory, the waiter
+/// gets its error at once in any case, even from a peer that answers nothing, and the withdrawal or the transfer goes
+/// on without it: whether a message that was sent arrives is unknown then. (A `total` cancellation, which must have no
+/// effect where it fails, waits.)
 /// Destroying a coroutine that waits is a cancellation too; borrowed memory must then outlive the transfer.
 /// Lifetime: the memory of a buffer must stay until the operation completes. The engine owns it where a container is
 /// moved in, for a `device_buffer`, and for objects.
 class communicator {
  public:
-  /// Belongs to no group: it may be assigned to, and nothing else.
+  /// Belongs to no group: it may be assigned to and compared with false, and nothing else.
   communicator() = default;
-  explicit communicator(std::shared_ptr<detail::engine_core> core) : core_(std::move(core)) {}
+  /// Called by `engine::join`.
+  explicit communicator(detail::place place) : place_(std::move(place)) {}
+
+  /// Whether this rank belongs to the group: not so after a split in which it chose no color.
+  explicit operator bool() const noexcept { return place_.group != nullptr; }
 
   /// This process's number in the group, from 0.
-  [[nodiscard]] int rank() const noexcept { return detail::rank(*core_); }
+  [[nodiscard]] int rank() const noexcept { return place_.group->rank; }
   /// How many ranks the group has.
-  [[nodiscard]] int size() const noexcept { return detail::world_size(*core_); }
+  [[nodiscard]] int size() const noexcept { return place_.group->size(); }
 
   /// One message from a contiguous range, a view, or a sequence of views (gathered).
   template <class Buffer>
   [[nodiscard]] send_operation send(Buffer&& buffer, destination where) const {
     if constexpr (detail::is_owned_argument<Buffer> && contiguous_buffer<std::remove_cvref_t<Buffer>>) {
-      auto owner = std::make_shared<detail::owned_container<std::remove_cvref_t<Buffer>>>(std::move(buffer));
+      auto owner = std::make_shared<detail::owned_container<std::remove_cvref_t<Buffer>>>(std::forward<Buffer>(buffer));
       auto views = detail::views_to_read(owner->value);
-      return send_operation(detail::send_source(core_, std::move(views), where, std::move(owner)));
+      return send_operation(detail::send_source(place_, std::move(views), where, std::move(owner)));
     } else if constexpr (std::same_as<std::remove_cvref_t<Buffer>, weft::device_buffer>) {
-      return send_operation(detail::send_source(core_, detail::views_to_read(buffer), where, buffer.block()));
+      return send_operation(detail::send_source(place_, detail::views_to_read(buffer), where, buffer.block()));
     } else {
-      return send_operation(detail::send_source(core_, detail::views_to_read(buffer), where));
+      return send_operation(detail::send_source(place_, detail::views_to_read(buffer), where));
     }
   }
 
@@ -115,30 +130,83 @@ class communicator {
     static_assert(!detail::is_owned_argument<Buffer> || !contiguous_buffer<std::remove_cvref_t<Buffer>>,
                   "a receive into a temporary container would be lost");
     if constexpr (std::same_as<std::remove_cvref_t<Buffer>, weft::device_buffer>)
-      return receive_operation(detail::receive_source(core_, detail::views_to_write(buffer), where, buffer.block()));
+      return receive_operation(detail::receive_source(place_, detail::views_to_write(buffer), where, buffer.block()));
     else
-      return receive_operation(detail::receive_source(core_, detail::views_to_write(buffer), where));
+      return receive_operation(detail::receive_source(place_, detail::views_to_write(buffer), where));
   }
 
   /// Sends and receives submitted together. Completes with the code of the first that failed, once all have ended;
   /// with `as_tuple` the result has every operation's own.
   [[nodiscard]] batch_operation batch(const weft::batch& operations) const {
-    return batch_operation(detail::batch_source(core_, operations.items_));
+    return batch_operation(detail::batch_source(place_, operations.items_));
+  }
+
+  /// Forms groups out of this one, as every member of it must ask for: those of one color are together, numbered by
+  /// key, and where keys are equal by their rank here. A negative color (`no_color`) is in no group: the communicator
+  /// that results is false. The new group has tags and wildcards of its own and shares this one's engine and log; it
+  /// may be split again, and all are in use at once. Any number of splits may be under way: the n-th of each member
+  /// belong together. Completion: `void(boost::system::error_code, split_communicator)`, which is a communicator; fails
+  /// at all members as `peer_lost` or `peer_left` once one of them is gone, and as `sequencer_lost` without rank 0 of
+  /// the engine. A cancelled member stays in its new group, which the others use without it.
+  template <class Source = detail::split_source>  // whose result derives from this class, incomplete here
+  [[nodiscard]] coro::async_operation<Source> split(int color, int key = 0) const {
+    return coro::async_operation<Source>(Source(place_, color, key));
   }
 
   /// Memory of this rank's device, of that many bytes and for elements of that type. Throws std::bad_alloc.
   [[nodiscard]] weft::device_buffer device_buffer(std::size_t bytes, element_type element = element_type::bytes) const {
-    return weft::device_buffer(detail::allocate(*core_, bytes, element));
+    return weft::device_buffer(detail::allocate(*place_.core, bytes, element));
   }
 
-  [[nodiscard]] communicator_stats stats() const { return detail::stats(*core_); }
+  /// Counts since this rank joined.
+  [[nodiscard]] communicator_stats stats() const { return detail::stats(*place_.core); }
 
   /// For composed operations, such as `send_objects`.
-  [[nodiscard]] const std::shared_ptr<detail::engine_core>& core() const noexcept { return core_; }
+  [[nodiscard]] const detail::place& place() const noexcept { return place_; }
 
  private:
-  std::shared_ptr<detail::engine_core> core_;
+  detail::place place_;
 };
+
+/// What a split completes with.
+class split_communicator : public communicator {
+ public:
+  static constexpr bool raises = true;  ///< a failed `co_await` calls `raise`
+  operation_details details;            ///< of the operation, also of one that failed
+
+  /// Belongs to no group.
+  split_communicator() = default;
+  /// Called where the split completes.
+  split_communicator(detail::place place, operation_details ended)
+      : communicator(std::move(place)), details(std::move(ended)) {}
+
+  /// Throws the `weft::error` of a failed split.
+  [[noreturn]] void raise(boost::system::error_code code) const { throw error(code, details); }
+};
+
+namespace detail {
+
+class split_source : public operation_source_base {
+ public:
+  using result_type = split_communicator;
+
+  split_source(detail::place parent, int color, int key)
+      : operation_source_base(std::move(parent)), color_(color), key_(key) {}
+
+  void start(waiter& who) { start_split(*place_.core, who, *place_.group, color_, key_); }
+  void cancel(waiter& who, boost::asio::cancellation_type) noexcept { cancel_split(*place_.core, who); }
+  void abandon(waiter& who) noexcept { abandon_split(*place_.core, who); }
+  [[nodiscard]] result_type finish(boost::system::error_code&, outcome&& ended) const {
+    if (ended.group == nullptr) return {{}, std::move(ended.details)};
+    return {{place_.core, ended.group}, std::move(ended.details)};
+  }
+
+ private:
+  int color_;
+  int key_;
+};
+
+}  // namespace detail
 
 template <class Buffer>
 batch& batch::send(const Buffer& buffer, destination where) {

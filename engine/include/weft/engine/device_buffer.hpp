@@ -28,19 +28,28 @@ class device_buffer {
  public:
   /// No memory.
   device_buffer() = default;
+  /// Called by `communicator::device_buffer`.
   explicit device_buffer(std::shared_ptr<detail::device_block> block) : block_(std::move(block)) {}
+  /// The memory goes along; what was moved from has none.
+  /// @{
   device_buffer(device_buffer&&) noexcept = default;
   device_buffer& operator=(device_buffer&&) noexcept = default;
+  /// @}
 
+  /// Null where there is no memory.
   [[nodiscard]] void* data() const noexcept { return view().data; }
   /// In bytes.
   [[nodiscard]] std::size_t size() const noexcept { return view().size; }
+  /// What the bytes are.
   [[nodiscard]] element_type element() const noexcept { return view().element; }
 
   /// The whole, borrowed: an operation on a view, or on a part of one, does not keep the memory.
   [[nodiscard]] buffer_view view() const noexcept { return block_ ? block_->whole : buffer_view{}; }
+  /// As `view`.
+  /// @{
   operator buffer_view() const noexcept { return view(); }
   operator const_buffer_view() const noexcept { return view(); }
+  /// @}
 
   /// For operations, which share the ownership.
   [[nodiscard]] const std::shared_ptr<detail::device_block>& block() const noexcept { return block_; }

@@ -23,6 +23,7 @@ class engine {
   /// Throws `weft::error` with `errc::invalid_option` that names an option whose value cannot be taken.
   engine(boost::asio::any_io_executor executor, engine_options options);
   ~engine();
+  /// What was moved from can only be destroyed.
   engine(engine&&) noexcept;
   engine& operator=(engine&&) = delete;
 

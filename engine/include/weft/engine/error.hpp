@@ -60,6 +60,7 @@ enum class errc {
 /// The category of `errc`, named "weft".
 [[nodiscard]] const boost::system::error_category& engine_category() noexcept;
 
+/// The code of an `errc`. Boost calls it where one is assigned to an error_code, or compared with one.
 [[nodiscard]] boost::system::error_code make_error_code(errc code) noexcept;
 
 /// Thrown by `co_await` and by constructors. `what()` says the operation, what was given and what was expected.

@@ -23,17 +23,15 @@ class send_objects_source : public operation_source_base {
  public:
   using result_type = sent;
 
-  send_objects_source(std::shared_ptr<engine_core> core, destination where, Stored... objects)
-      : operation_source_base(std::move(core)), where_(where), objects_(std::forward<Stored>(objects)...) {}
+  send_objects_source(place within, destination where, Stored... objects)
+      : operation_source_base(std::move(within)), where_(where), objects_(std::forward<Stored>(objects)...) {}
 
   void start(waiter& who) {
     operation_request wanted;
-    wanted.operation = operation_kind::send;
-    wanted.to = where_;
+    wanted.set(where_);
     wanted.kind = payload_kind::objects;
     wanted.fingerprint = serializers::type_fingerprint<std::remove_cvref_t<Stored>...>();
-    wanted.frame = take_frame(*core_);
-    wanted.waiter = &who;
+    wanted.frame = take_frame(*place_.core);
     try {
       std::apply([&](const auto&... object) { serializers::encode(wanted.frame, object...); }, objects_);
     } catch (const std::exception& problem) {
@@ -43,9 +41,9 @@ class send_objects_source : public operation_source_base {
       details.tag = where_.tag;
       details.here.kind = payload_kind::objects;
       details.reason = problem.what();
-      return detail::complete_soon(*core_, who, errc::unserializable, std::move(details));
+      return detail::complete_soon(*place_.core, who, errc::unserializable, std::move(details));
     }
-    begin(std::move(wanted));
+    begin(std::move(wanted), who);
   }
   [[nodiscard]] static sent finish(boost::system::error_code&, outcome&& ended) { return {std::move(ended.details)}; }
 
@@ -60,17 +58,14 @@ class receive_objects_source : public operation_source_base {
  public:
   using result_type = received_objects<Ts...>;
 
-  receive_objects_source(std::shared_ptr<engine_core> core, origin where)
-      : operation_source_base(std::move(core)), where_(where) {}
+  receive_objects_source(place within, origin where) : operation_source_base(std::move(within)), where_(where) {}
 
   void start(waiter& who) {
     operation_request wanted;
-    wanted.operation = operation_kind::receive;
-    wanted.from = where_;
+    wanted.set(where_);
     wanted.kind = payload_kind::objects;
     wanted.fingerprint = serializers::type_fingerprint<Ts...>();
-    wanted.waiter = &who;
-    begin(std::move(wanted));
+    begin(std::move(wanted), who);
   }
 
   [[nodiscard]] result_type finish(boost::system::error_code& code, outcome&& ended) {
@@ -83,7 +78,7 @@ class receive_objects_source : public operation_source_base {
         result.details.reason = problem.what();
       }
     }
-    return_frame(*core_, std::move(ended.frame));
+    return_frame(*place_.core, std::move(ended.frame));
     return result;
   }
 
@@ -99,7 +94,7 @@ class receive_objects_source : public operation_source_base {
 template <class... Ts>
 [[nodiscard]] auto send_objects(const communicator& comm, destination where, Ts&&... objects) {
   using source = detail::send_objects_source<Ts...>;
-  return coro::async_operation<source>(source(comm.core(), where, std::forward<Ts>(objects)...));
+  return coro::async_operation<source>(source(comm.place(), where, std::forward<Ts>(objects)...));
 }
 
 /// Receives a message of objects of exactly these types: `auto [envelope, a, b] = co_await recv_objects<A, B>(...)`.
@@ -108,7 +103,7 @@ template <class... Ts>
 template <class... Ts>
 [[nodiscard]] auto recv_objects(const communicator& comm, origin where) {
   using source = detail::receive_objects_source<Ts...>;
-  return coro::async_operation<source>(source(comm.core(), where));
+  return coro::async_operation<source>(source(comm.place(), where));
 }
 
 }  // namespace weft

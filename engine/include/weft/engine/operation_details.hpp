@@ -13,7 +13,8 @@ class error_code;
 
 namespace weft {
 
-enum class operation_kind : std::uint8_t { none, send, receive };
+/// What an operation does; `none` in errors that are about no operation.
+enum class operation_kind : std::uint8_t { none, send, receive, split };
 
 /// How far an operation had come.
 enum class phase : std::uint8_t {
@@ -29,29 +30,31 @@ enum class payload_kind : std::uint8_t { buffer, objects };
 
 /// One end's description of a message: what matching compares.
 struct payload_shape {
-  std::uint64_t bytes = 0;
-  payload_kind kind = payload_kind::buffer;
+  std::uint64_t bytes = 0;                     ///< of payload
+  payload_kind kind = payload_kind::buffer;    ///< both ends must have the same
   element_type element = element_type::bytes;  ///< of buffers
-  memory_kind memory = memory_kind::host;
-  std::uint64_t fingerprint = 0;  ///< of the objects' types
+  memory_kind memory = memory_kind::host;      ///< where the bytes lie at this end; the other may differ
+  std::uint64_t fingerprint = 0;               ///< of the objects' types
 };
 
-/// An operation as an error report needs it. `peer` is -1 for a receive from any source that was not matched.
+/// An operation as an error report needs it.
 struct operation_details {
-  operation_kind operation = operation_kind::none;
-  weft::phase phase = weft::phase::starting;
-  int peer = -1;
-  std::uint64_t tag = 0;
-  bool any_tag = false;  ///< `tag` is unknown: the receive took any tag and was not matched
-  payload_shape here;    ///< this end
-  payload_shape there;   ///< the other end, once known (mismatches)
-  std::string reason;    ///< what a serializer had to say, else empty
+  operation_kind operation = operation_kind::none;  ///< what it does
+  weft::phase phase = weft::phase::starting;        ///< how far it had come
+  int peer = -1;          ///< the rank of the other end; -1 for a receive from any source that was not matched
+  std::uint64_t tag = 0;  ///< the message's
+  bool any_tag = false;   ///< `tag` is unknown: the receive took any tag and was not matched
+  payload_shape here;     ///< this end
+  payload_shape there;    ///< the other end, once known (mismatches)
+  std::string reason;     ///< what there is to say beyond the code, else empty
 
+  /// Of payload, at this end.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return here.bytes; }
 };
 
-/// "send" or "receive".
+/// "send", "receive", "split".
 [[nodiscard]] std::string_view name(operation_kind kind) noexcept;
+/// The name of the enumerator.
 [[nodiscard]] std::string_view name(phase at) noexcept;
 
 /// One sentence: operation, peer, tag, bytes, phase, and where the two ends differ.

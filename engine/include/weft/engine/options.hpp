@@ -23,15 +23,22 @@ enum class transport : std::uint8_t {
   tcp,          ///< TCP even on one host; needs a job key
 };
 
+/// How much a line of the log matters.
 enum class log_level : std::uint8_t { info, warning, error };
 
 /// The largest `engine_options::eager_limit`, in bytes.
 inline constexpr std::size_t largest_eager_limit = std::size_t{64} << 10;
 
+/// The smallest and the largest `engine_options::link_timeout`. The kernel probes idle connections in whole seconds.
+/// @{
+inline constexpr std::chrono::milliseconds shortest_link_timeout{1'000};
+inline constexpr std::chrono::milliseconds longest_link_timeout{24 * 3'600'000};
+/// @}
+
 /// How an engine is set up. Sizes are in bytes.
 struct engine_options {
-  int rank = 0;
-  int world_size = 1;
+  int rank = 0;        ///< this process's number in the group, from 0
+  int world_size = 1;  ///< how many ranks the group has
 
   /// Where the ranks meet: "host:port" or "unix:name". Unused when `meeting` is set or `world_size` is 1.
   std::string rendezvous_address;
@@ -39,6 +46,7 @@ struct engine_options {
   std::shared_ptr<rendezvous> meeting;
   /// The secret that all ranks of the job share. Empty: links stay on this host, between processes of this user.
   std::string job_key;
+  /// What carries the links.
   weft::transport transport = weft::transport::automatic;
   /// The name or number by which other hosts reach this one. Empty: the address that packets to the rendezvous leave
   /// from.
@@ -53,9 +61,14 @@ struct engine_options {
   /// The largest object message that this engine receives.
   std::size_t max_object_bytes = std::size_t{1} << 30;
 
+  /// For `engine::join` to meet all ranks.
   std::chrono::milliseconds join_timeout{60'000};
   /// For creating or connecting a communicator.
   std::chrono::milliseconds set_up_timeout{30'000};
+  /// Over TCP: a peer whose host has answered nothing for that long is lost, and so is one that has taken in nothing
+  /// for that long while all buffers towards it are full. Longer than routers take to find another way and than
+  /// executors should be blocked, shorter than the patience of a job.
+  std::chrono::milliseconds link_timeout{30'000};
 
   /// Told of each communicator that is created, of lost ranks and of refused connections. Called on the
   /// engine's executor, one line at a time.
@@ -72,6 +85,7 @@ using environment = std::function<const char*(const char*)>;
 /// No variable at all means a group of one. Throws `weft::error` with `errc::bad_environment` that names the variable,
 /// its value and what was expected, where one is missing, malformed, or contradicts another.
 [[nodiscard]] engine_options options_from_environment();
+/// The same, from variables that `variable` reads.
 [[nodiscard]] engine_options options_from_environment(const environment& variable);
 
 }  // namespace weft

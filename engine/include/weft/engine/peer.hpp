@@ -8,7 +8,9 @@
 
 namespace weft {
 
+/// The type of `any_source`.
 struct any_source_t {};
+/// The type of `any_tag`.
 struct any_tag_t {};
 
 /// Receives from whichever rank sent first.
@@ -30,11 +32,11 @@ inline constexpr completion_point matched = completion_point::matched;
 
 /// Where a message goes and how. Made by `to(rank, tag)`; a plain value, never mistaken for an object to send.
 struct destination {
-  int rank = -1;
-  std::uint64_t tag = 0;
-  weft::route route = weft::route::automatic;
-  completion_point point = completion_point::taken;
-  std::chrono::nanoseconds limit = no_limit;
+  int rank = -1;                                     ///< the receiver
+  std::uint64_t tag = 0;                             ///< what the receive names; all 64 bits are yours
+  weft::route route = weft::route::automatic;        ///< see `via`
+  completion_point point = completion_point::taken;  ///< see `until`
+  std::chrono::nanoseconds limit = no_limit;         ///< see `within`
 
   /// The same with another route.
   [[nodiscard]] constexpr destination via(weft::route which) const noexcept {
@@ -61,11 +63,11 @@ struct destination {
 
 /// Where a message comes from. Made by `from(rank, tag)`, each of which may be a wildcard.
 struct origin {
-  int rank = -1;  ///< meaningless with `any_rank`
-  std::uint64_t tag = 0;
-  bool any_rank = false;
-  bool every_tag = false;
-  std::chrono::nanoseconds limit = no_limit;
+  int rank = -1;                              ///< the sender; meaningless with `any_rank`
+  std::uint64_t tag = 0;                      ///< what the send named; meaningless with `every_tag`
+  bool any_rank = false;                      ///< whether any rank's message fits
+  bool every_tag = false;                     ///< whether any tag fits
+  std::chrono::nanoseconds limit = no_limit;  ///< see `within`
 
   /// The same with a deadline, counted from the start of the operation: past it the operation is cancelled with
   /// `errc::timed_out`.
@@ -76,10 +78,13 @@ struct origin {
   }
 };
 
+/// To `rank`, under `tag`, by the automatic route and without a deadline.
 [[nodiscard]] constexpr destination to(int rank, std::uint64_t tag) noexcept {
   return {.rank = rank, .tag = tag};
 }
 
+/// From `rank`, under `tag`, either of which may be a wildcard; without a deadline.
+/// @{
 [[nodiscard]] constexpr origin from(int rank, std::uint64_t tag) noexcept {
   return {.rank = rank, .tag = tag};
 }
@@ -92,5 +97,6 @@ struct origin {
 [[nodiscard]] constexpr origin from(any_source_t, any_tag_t) noexcept {
   return {.any_rank = true, .every_tag = true};
 }
+/// @}
 
 }  // namespace weft

@@ -15,15 +15,15 @@ namespace weft {
 
 /// Who sent a message, under which tag, and how many bytes of payload it had.
 struct envelope {
-  int source = -1;
-  std::uint64_t tag = 0;
-  std::uint64_t bytes = 0;
+  int source = -1;          ///< the sender's rank
+  std::uint64_t tag = 0;    ///< as it was sent
+  std::uint64_t bytes = 0;  ///< of payload
 };
 
 /// What a send completes with.
 struct sent {
-  static constexpr bool raises = true;
-  operation_details details;
+  static constexpr bool raises = true;  ///< a failed `co_await` calls `raise`
+  operation_details details;            ///< of the operation, also of one that failed
 
   /// Throws the `weft::error` of a failed send.
   [[noreturn]] void raise(boost::system::error_code code) const { throw error(code, details); }
@@ -31,8 +31,8 @@ struct sent {
 
 /// What a receive into buffers completes with.
 struct received : envelope {
-  static constexpr bool raises = true;
-  operation_details details;
+  static constexpr bool raises = true;  ///< a failed `co_await` calls `raise`
+  operation_details details;            ///< of the operation, also of one that failed
 
   /// Throws the `weft::error` of a failed receive.
   [[noreturn]] void raise(boost::system::error_code code) const { throw error(code, details); }
@@ -41,14 +41,16 @@ struct received : envelope {
 /// What a receive of objects completes with; `auto [envelope, a, b] = co_await ...` takes it apart.
 template <class... Ts>
 struct received_objects {
-  static constexpr bool raises = true;
-  weft::envelope envelope;
-  std::tuple<Ts...> values;
-  operation_details details;
+  static constexpr bool raises = true;  ///< a failed `co_await` calls `raise`
+  weft::envelope envelope;              ///< who sent them, and how
+  std::tuple<Ts...> values;             ///< the objects
+  operation_details details;            ///< of the operation, also of one that failed
 
   /// Throws the `weft::error` of a failed receive.
   [[noreturn]] void raise(boost::system::error_code code) const { throw error(code, details); }
 
+  /// For structured bindings: element 0 is the envelope, the objects follow.
+  /// @{
   template <std::size_t I>
   decltype(auto) get() & {
     if constexpr (I == 0)
@@ -70,19 +72,20 @@ struct received_objects {
     else
       return std::get<I - 1>(std::move(values));
   }
+  /// @}
 };
 
 /// One operation of a batch, as it ended.
 struct batch_entry {
-  boost::system::error_code code;
-  weft::envelope envelope;  ///< of a receive
-  operation_details details;
+  boost::system::error_code code;  ///< how it ended
+  weft::envelope envelope;         ///< of a receive
+  operation_details details;       ///< of the operation, also of one that failed
 };
 
 /// What a batch completes with: one entry per operation, in the order in which they were added.
 struct batch_result {
-  static constexpr bool raises = true;
-  std::vector<batch_entry> entries;
+  static constexpr bool raises = true;  ///< a failed `co_await` calls `raise`
+  std::vector<batch_entry> entries;     ///< those that succeeded, too
 
   /// Throws the `weft::error` of the first operation that failed.
   [[noreturn]] void raise(boost::system::error_code code) const {

@@ -16,6 +16,7 @@ enum class route : std::uint8_t {
   pair,       ///< a communicator of the two ranks alone, created on first use
 };
 
+/// For arrays with an element for each route.
 inline constexpr std::size_t route_count = 5;
 
 /// "automatic", "inline", "host", "device" or "pair".

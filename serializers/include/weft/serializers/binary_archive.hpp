@@ -19,9 +19,11 @@ namespace weft::serializers {
 /// width of their type, sizes in 64 bits, nothing else.
 class binary_output_archive : public cereal::OutputArchive<binary_output_archive, cereal::AllowEmptyClassElision> {
  public:
+  /// Appends to `out`, which must outlive the archive.
   explicit binary_output_archive(byte_buffer& out);
   ~binary_output_archive() override;  // out of line: cereal's tables are much code to repeat for every type
 
+  /// Where codecs write.
   [[nodiscard]] byte_buffer& out() noexcept { return out_; }
 
  private:
@@ -29,13 +31,16 @@ class binary_output_archive : public cereal::OutputArchive<binary_output_archive
 };
 
 /// Reads objects from memory that is not trusted. What is wrong with it is a `decode_error`, and no memory is taken
-/// for what is not there. Both `in` and the memory must outlive the archive.
+/// for what is not there.
 class binary_input_archive : public cereal::InputArchive<binary_input_archive, cereal::AllowEmptyClassElision> {
  public:
+  /// Reads on from where `in` stands. Both `in` and the memory that it reads must outlive the archive.
   explicit binary_input_archive(reader& in, const limits& bounds = {});
   ~binary_input_archive() override;
 
+  /// Where codecs read.
   [[nodiscard]] reader& in() noexcept { return in_; }
+  /// What checks the pointers that cereal loads.
   [[nodiscard]] pointer_guard& pointers() noexcept { return pointers_; }
 
   /// Reads a number of elements of any type. It may exceed the bytes that remain only by what `limits` allows for
@@ -54,19 +59,23 @@ class binary_input_archive : public cereal::InputArchive<binary_input_archive, c
     if (in_.remaining() == before) count_without_bytes();
   }
 
-  /// Called around each object of a class.
+  /// Called around each object of a class, to count how deep objects are nested.
+  /// @{
   void begin_object() {
     if (++depth_ > limits_.max_depth) fail_depth();
   }
   void end_object() noexcept { --depth_; }
+  /// @}
 
-  // cereal calls these two by these names, and casts what it gets to the type of the pointer without a check.
+  /// cereal calls these two by these names, and casts what it gets to the type of the pointer without a check.
+  /// @{
   template <class T>
   void registerSharedPointer(std::uint32_t number, const std::shared_ptr<T>& object) {
     constexpr bool constructed = !cereal::traits::has_load_and_construct<T, binary_input_archive>::value;
     pointers_.add(number & ~cereal::detail::msb_32bit, object, typeid(T), constructed);
   }
   [[nodiscard]] std::shared_ptr<void> getSharedPointer(std::uint32_t number) const { return pointers_.find(number); }
+  /// @}
 
  private:
   [[nodiscard]] std::uint64_t without_bytes_left() const noexcept {

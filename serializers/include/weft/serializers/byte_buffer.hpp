@@ -16,6 +16,8 @@ namespace weft::serializers {
 class byte_buffer {
  public:
   byte_buffer() = default;
+  /// The bytes go along; what was moved from is empty.
+  /// @{
   byte_buffer(byte_buffer&& other) noexcept
       : bytes_(std::move(other.bytes_)),
         size_(std::exchange(other.size_, 0)),
@@ -26,13 +28,19 @@ class byte_buffer {
     capacity_ = std::exchange(other.capacity_, 0);
     return *this;
   }
+  /// @}
 
+  /// The bytes. Pointers to them are valid until the buffer grows.
+  /// @{
   [[nodiscard]] std::byte* data() noexcept { return bytes_.get(); }
   [[nodiscard]] const std::byte* data() const noexcept { return bytes_.get(); }
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
-  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {bytes_.get(), size_}; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  /// @}
+
+  /// How many bytes fit in all before the buffer takes more memory.
+  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
   /// Forgets the bytes and keeps the memory.
   void clear() noexcept { size_ = 0; }

@@ -19,6 +19,7 @@ namespace weft::serializers {
 template <class T>
 struct codec;
 
+/// A type that has a `codec`.
 template <class T>
 concept has_codec = requires(byte_buffer& out, reader& in, const T& object) {
   codec<T>::encode(out, object);

@@ -16,20 +16,23 @@ enum class serializer_id : std::uint8_t {
 
 /// How a frame begins, little-endian. The body follows, and ends the frame.
 struct frame_header {
-  std::uint16_t mark;        ///< the letters "WF"
-  std::uint8_t version;      ///< of this layout
-  serializer_id serializer;  ///< what wrote the body
-  std::uint32_t objects;     ///< how many the body holds
-  std::uint64_t body_bytes = 0;
+  std::uint16_t mark;            ///< the letters "WF"
+  std::uint8_t version;          ///< of this layout
+  serializer_id serializer;      ///< what wrote the body
+  std::uint32_t objects;         ///< how many the body holds
+  std::uint64_t body_bytes = 0;  ///< after this header
 };
 static_assert(sizeof(frame_header) == 16, "the header is copied as it lies in memory, so it has no padding");
 
+/// "WF" in memory: what `frame_header::mark` must be.
 inline constexpr std::uint16_t frame_mark = 0x4657;
+/// The layout that is written, and the only one that is read.
 inline constexpr std::uint8_t frame_version = 1;
 
 /// Puts the header before a body that is being appended to `out`; takes both back unless `finish` is reached.
 class frame_writer {
  public:
+  /// Appends the header of a frame of so many objects to `out`, which must outlive the writer.
   frame_writer(byte_buffer& out, std::uint32_t objects)
       : out_(out), begin_(out.size()), header_{frame_mark, frame_version, serializer_id::cereal_binary, objects} {
     out.append(&header_, sizeof header_);
@@ -54,7 +57,8 @@ class frame_writer {
   bool finished_ = false;
 };
 
-/// Reads and checks the header of a frame that must hold so many objects and fill the rest of `in`.
+/// Reads and checks the header of a frame that must hold so many objects and fill the rest of `in`. Throws
+/// `decode_error`.
 void read_frame_header(reader& in, std::uint32_t objects);
 
 }  // namespace weft::serializers

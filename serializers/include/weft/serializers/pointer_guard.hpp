@@ -16,13 +16,16 @@ namespace weft::serializers {
 /// of these would otherwise be read as an object of another type, or leak.
 class pointer_guard {
  public:
+  /// Errors name the place that `in`, which must outlive the guard, has reached.
   explicit pointer_guard(const reader& in) noexcept : in_(in) {}
 
   /// A shared_ptr to `type` begins and ends; in between cereal calls `add` or `find`.
+  /// @{
   void begin_shared(const std::type_info& type) {
     pointers_.push_back({&type, std::exchange(weak_, false), no_object});
   }
   void end_shared() noexcept;
+  /// @}
 
   /// The next shared_ptr belongs to a weak_ptr, which may point to an object that is not complete yet (its parent).
   void set_weak(bool weak) noexcept { weak_ = weak; }

@@ -16,13 +16,17 @@ namespace weft::serializers {
 /// `decode_error`, thrown before anything is allocated for it.
 class reader {
  public:
+  /// Reads memory that must outlive the reader.
   explicit reader(std::span<const std::byte> bytes) noexcept
       : begin_(bytes.data()), next_(bytes.data()), end_(bytes.data() + bytes.size()) {}
 
   /// How many bytes were read, and how many are left.
+  /// @{
   [[nodiscard]] std::size_t offset() const noexcept { return static_cast<std::size_t>(next_ - begin_); }
   [[nodiscard]] std::size_t remaining() const noexcept { return static_cast<std::size_t>(end_ - next_); }
+  /// @}
 
+  /// The next number, little-endian, in the width of its type.
   template <scalar T>
   [[nodiscard]] T read() {
     T value;
@@ -68,6 +72,7 @@ class reader {
   const std::byte* end_;
 };
 
+/// A `bool` is a byte that must be 0 or 1.
 template <>
 [[nodiscard]] inline bool reader::read<bool>() {
   return read_bools(1).front() != std::byte{0};

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+/// Objects to frames and back, by cereal or by `codec`, and the names by which two programs compare their types.
 namespace weft::serializers {
 
 // Bytes go to the wire as they lie in memory; a port to a machine that differs converts in reader and byte_buffer.

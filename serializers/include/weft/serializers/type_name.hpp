@@ -30,9 +30,11 @@ inline constexpr std::string_view type_name_v = type_name<std::remove_cvref_t<T>
 /// A string literal as a template argument.
 template <std::size_t Size>
 struct literal {
-  char text[Size]{};
+  char text[Size]{};  ///< with the zero at its end
 
+  /// Implicit: `composed_name<"grid", T>`.
   consteval literal(const char (&source)[Size]) { std::copy_n(source, Size, text); }
+  /// Without the zero at its end.
   [[nodiscard]] constexpr std::string_view view() const { return {text, Size - 1}; }
 };
 
@@ -111,7 +113,7 @@ struct composed_name : detail::template_name<detail::literal_name<Name>, Argumen
 
 template <class T>
 struct type_name {
-  static constexpr std::string_view value = detail::plain_name<T>();
+  static constexpr std::string_view value = detail::plain_name<T>();  ///< the name
 };
 
 // Composed from the names of the arguments, so that compilers which spell the arguments differently agree.

@@ -11,14 +11,39 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/cancellation_type.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 /// The seam between the templates of the public face and the engine, which is compiled once.
 namespace weft::detail {
 
 class engine_core;
 struct device_block;
+
+/// A group of ranks as one of its members sees it. Lives as long as the engine.
+struct group {
+  std::uint64_t number = 0;
+  int rank = -1;             ///< this rank's number in it
+  std::vector<int> members;  ///< their ranks in the group that the engine joined, by their rank in this one
+
+  [[nodiscard]] int size() const noexcept { return static_cast<int>(members.size()); }
+  [[nodiscard]] bool has(int which) const noexcept { return which >= 0 && which < size(); }
+  /// The rank in this group of a rank of the engine's; -1 where it is none.
+  [[nodiscard]] int rank_of(int world_rank) const noexcept {
+    if (number == 0) return world_rank;
+    const auto found = std::find(members.begin(), members.end(), world_rank);
+    return found == members.end() ? -1 : static_cast<int>(found - members.begin());
+  }
+};
+
+/// One rank's place in a group: what a communicator is a handle to.
+struct place {
+  std::shared_ptr<engine_core> core;
+  const detail::group* group = nullptr;
+};
 
 /// Keeps a buffer alive that the engine was given to own.
 struct owned_memory {
@@ -28,7 +53,8 @@ struct owned_memory {
 /// What the engine completes an operation with.
 struct outcome {
   operation_details details;
-  serializers::byte_buffer frame;  ///< of a receive of objects
+  serializers::byte_buffer frame;        ///< of a receive of objects
+  const detail::group* group = nullptr;  ///< of a split: the new one, if any
 };
 
 using waiter = coro::waiter<outcome>;
@@ -36,14 +62,24 @@ using waiter = coro::waiter<outcome>;
 /// One operation as the caller describes it.
 struct operation_request {
   operation_kind operation = operation_kind::none;
-  destination to;  ///< of a send
-  origin from;     ///< of a receive
+  const detail::group* group = nullptr;  ///< whose ranks the next two name
+  destination to;                        ///< of a send
+  origin from;                           ///< of a receive
   payload_kind kind = payload_kind::buffer;
   std::uint64_t fingerprint = 0;
   std::span<const const_buffer_view> pieces;  ///< read only during the call that starts; a receive writes to them
   serializers::byte_buffer frame;             ///< objects to send, instead of pieces
   std::shared_ptr<owned_memory> owner;        ///< kept until the operation is over
   detail::waiter* waiter = nullptr;
+
+  void set(const destination& address) noexcept {
+    operation = operation_kind::send;
+    to = address;
+  }
+  void set(const origin& address) noexcept {
+    operation = operation_kind::receive;
+    from = address;
+  }
 };
 
 // From any thread. A start never completes its waiter before it returns.
@@ -58,8 +94,11 @@ void abandon(engine_core& core, waiter& who) noexcept;
 /// Completes a waiter for which nothing was started, after this call has returned.
 void complete_soon(engine_core& core, waiter& who, boost::system::error_code code, operation_details details);
 
-[[nodiscard]] int rank(const engine_core& core) noexcept;
-[[nodiscard]] int world_size(const engine_core& core) noexcept;
+/// Takes part in the next split of a group, which goes on where its waiter was cancelled or went away.
+void start_split(engine_core& core, waiter& who, const group& parent, int color, int key);
+void cancel_split(engine_core& core, waiter& who) noexcept;
+void abandon_split(engine_core& core, waiter& who) noexcept;
+
 [[nodiscard]] communicator_stats stats(engine_core& core);
 [[nodiscard]] const boost::asio::any_io_executor& executor(const engine_core& core) noexcept;
 

@@ -5,7 +5,7 @@
 #include <weft/engine/detail/core.hpp>
 #include <weft/engine/result.hpp>
 
-#include <array>
+#include <concepts>
 #include <memory>
 #include <span>
 #include <utility>
@@ -14,21 +14,25 @@
 /// The descriptions of operations that `coro::async_operation` starts.
 namespace weft::detail {
 
-/// What every description has: the engine, and the calls that need nothing else.
+/// What every description has: a place in a group, and the calls that need nothing else.
 class operation_source_base {
  public:
   using raw_type = outcome;
 
-  explicit operation_source_base(std::shared_ptr<engine_core> core) : core_(std::move(core)) {}
+  explicit operation_source_base(place where) : place_(std::move(where)) {}
 
-  void cancel(waiter& who, boost::asio::cancellation_type kinds) noexcept { detail::cancel(*core_, who, kinds); }
-  void abandon(waiter& who) noexcept { detail::abandon(*core_, who); }
-  [[nodiscard]] boost::asio::any_io_executor get_executor() const { return detail::executor(*core_); }
+  void cancel(waiter& who, boost::asio::cancellation_type kinds) noexcept { detail::cancel(*place_.core, who, kinds); }
+  void abandon(waiter& who) noexcept { detail::abandon(*place_.core, who); }
+  [[nodiscard]] boost::asio::any_io_executor get_executor() const { return detail::executor(*place_.core); }
 
  protected:
-  void begin(operation_request request) { detail::start(*core_, std::span(&request, 1)); }
+  void begin(operation_request request, waiter& who) {
+    request.group = place_.group;
+    request.waiter = &who;
+    detail::start(*place_.core, std::span(&request, 1));
+  }
 
-  std::shared_ptr<engine_core> core_;
+  place place_;
 };
 
 /// The views of one message: one in place, or several on the heap.
@@ -52,64 +56,39 @@ class view_list {
   return {details.peer, details.tag, details.here.bytes};
 }
 
-class send_source : public operation_source_base {
+/// One end of a transfer of buffers: `Address` is a destination or an origin.
+template <class Address, class Result>
+class buffer_source : public operation_source_base {
  public:
-  using result_type = sent;
+  using result_type = Result;
 
-  send_source(std::shared_ptr<engine_core> core, view_list views, destination where,
-              std::shared_ptr<owned_memory> owner = nullptr)
-      : operation_source_base(std::move(core)), views_(std::move(views)), where_(where), owner_(std::move(owner)) {}
+  buffer_source(place within, view_list views, Address address, std::shared_ptr<owned_memory> owner = nullptr)
+      : operation_source_base(std::move(within)),
+        views_(std::move(views)),
+        address_(address),
+        owner_(std::move(owner)) {}
 
-  [[nodiscard]] operation_request request() {
+  void start(waiter& who) {
     operation_request wanted;
-    wanted.operation = operation_kind::send;
-    wanted.to = where_;
+    wanted.set(address_);
     wanted.pieces = views_.pieces();
     wanted.owner = std::move(owner_);
-    return wanted;
+    begin(std::move(wanted), who);
   }
-  void start(waiter& who) {
-    operation_request wanted = request();
-    wanted.waiter = &who;
-    begin(std::move(wanted));
-  }
-  [[nodiscard]] static sent finish(boost::system::error_code&, outcome&& ended) { return {std::move(ended.details)}; }
-
- private:
-  view_list views_;
-  destination where_;
-  std::shared_ptr<owned_memory> owner_;
-};
-
-class receive_source : public operation_source_base {
- public:
-  using result_type = received;
-
-  receive_source(std::shared_ptr<engine_core> core, view_list views, origin where,
-                 std::shared_ptr<owned_memory> owner = nullptr)
-      : operation_source_base(std::move(core)), views_(std::move(views)), where_(where), owner_(std::move(owner)) {}
-
-  [[nodiscard]] operation_request request() {
-    operation_request wanted;
-    wanted.operation = operation_kind::receive;
-    wanted.from = where_;
-    wanted.pieces = views_.pieces();
-    wanted.owner = std::move(owner_);
-    return wanted;
-  }
-  void start(waiter& who) {
-    operation_request wanted = request();
-    wanted.waiter = &who;
-    begin(std::move(wanted));
-  }
-  [[nodiscard]] static received finish(boost::system::error_code&, outcome&& ended) {
-    return {envelope_of(ended.details), std::move(ended.details)};
+  [[nodiscard]] static result_type finish(boost::system::error_code&, outcome&& ended) {
+    if constexpr (std::derived_from<result_type, envelope>)
+      return {envelope_of(ended.details), std::move(ended.details)};
+    else
+      return {std::move(ended.details)};
   }
 
  private:
   view_list views_;
-  origin where_;
+  Address address_;
   std::shared_ptr<owned_memory> owner_;
 };
+
+using send_source = buffer_source<destination, sent>;
+using receive_source = buffer_source<origin, received>;
 
 }  // namespace weft::detail

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/group_splits.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace weft::protocol {
+
+group_splits::group_splits(int ranks) : gone_(static_cast<std::size_t>(ranks)) {
+  std::vector<int> all(gone_.size());
+  std::iota(all.begin(), all.end(), 0);
+  (void)form(std::move(all));
+}
+
+group_number group_splits::form(std::vector<int> members) {
+  group& made = groups_.emplace_back();
+  made.wishes.resize(members.size());
+  made.members = std::move(members);
+  return groups_.size() - 1;
+}
+
+bool group_splits::has_member(group_number number, int rank) const noexcept {
+  const std::vector<int>* all = members(number);
+  return all != nullptr && std::find(all->begin(), all->end(), rank) != all->end();
+}
+
+bool group_splits::ask(int rank, group_number parent, int color, int key, std::vector<split_answer>& out) {
+  if (!has_member(parent, rank)) return false;
+  group& asked = groups_[parent];
+  const auto place = std::find(asked.members.begin(), asked.members.end(), rank) - asked.members.begin();
+  asked.wishes[static_cast<std::size_t>(place)].push_back({color, key});
+  const auto gone = std::find_if(asked.members.begin(), asked.members.end(),
+                                 [this](int member) { return gone_[static_cast<std::size_t>(member)].has_value(); });
+  if (gone != asked.members.end())
+    fail(parent, *gone, out);
+  else if (std::none_of(asked.wishes.begin(), asked.wishes.end(), [](const auto& one) { return one.empty(); }))
+    split(parent, out);
+  return true;
+}
+
+void group_splits::rank_gone(int rank, errc why, std::vector<split_answer>& out) {
+  gone_[static_cast<std::size_t>(rank)] = why;
+  for (group_number number = 0; number < groups_.size(); ++number)
+    if (has_member(number, rank)) fail(number, rank, out);
+}
+
+void group_splits::fail(group_number parent, int gone, std::vector<split_answer>& out) {
+  group& failed = groups_[parent];
+  for (std::size_t i = 0; i < failed.members.size(); ++i)
+    for (; !failed.wishes[i].empty(); failed.wishes[i].pop_front())
+      out.push_back(
+          {.rank = failed.members[i], .parent = parent, .code = *gone_[static_cast<std::size_t>(gone)], .gone = gone});
+}
+
+void group_splits::split(group_number parent, std::vector<split_answer>& out) {
+  std::map<int, std::vector<std::pair<int, int>>> by_color;  // key and member, in the parent's order
+  for (std::size_t i = 0; i < groups_[parent].members.size(); ++i) {
+    const wish next = groups_[parent].wishes[i].front();
+    groups_[parent].wishes[i].pop_front();
+    const int member = groups_[parent].members[i];
+    if (next.color < 0)
+      out.push_back({.rank = member, .parent = parent});
+    else
+      by_color[next.color].emplace_back(next.key, member);
+  }
+  for (auto& [color, chosen] : by_color) {
+    std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<int> members;
+    for (const auto& [key, member] : chosen) members.push_back(member);
+    const group_number made = form(members);
+    for (const int member : members)
+      out.push_back({.rank = member, .parent = parent, .group = made, .members = members});
+  }
+}
+
+}  // namespace weft::protocol

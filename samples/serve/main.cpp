@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A server whose front answers HTTP and whose workers count words: docs/serving.md. Run it with:
+// weft-run -n 4 serve [--port 8080] [--deadline MS] [--capacity N]
+#include "front.hpp"
+#include "worker.hpp"
+
+#include <weft/weft.hpp>
+
+#include <csignal>
+
+namespace {
+
+boost::asio::awaitable<int> serve_rank(weft::communicator comm, std::vector<std::string> words) {
+  const serve::options given = serve::parse_options(words);
+  if (comm.rank() == 0) co_return co_await serve::run_front(comm, given);
+  // weft-run passes signals on to all ranks: the front ends the job, once it has answered what it has begun.
+  std::signal(SIGTERM, SIG_IGN);
+  std::signal(SIGINT, SIG_IGN);
+  co_return co_await serve::run_worker(comm);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return weft::run(argc, argv, serve_rank);
+}

@@ -101,8 +101,12 @@ boost::system::error_code make_error_code(errc code) noexcept {
 }
 
 error::error(boost::system::error_code code, const operation_details& details)
-    : system_error(code, describe(code, details)), details_(details) {}
+    : system_error(code), details_(details), sentence_(describe(code, details)) {}
 
 error::error(boost::system::error_code code, const std::string& text) : system_error(code, text), details_{} {}
+
+const char* error::what() const noexcept {
+  return sentence_.empty() ? system_error::what() : sentence_.c_str();
+}
 
 }  // namespace weft

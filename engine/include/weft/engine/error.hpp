@@ -71,11 +71,15 @@ class error : public boost::system::system_error {
   /// Something outside of an operation failed (joining, options, environment).
   error(boost::system::error_code code, const std::string& text);
 
+  /// One sentence: what failed, with the details that there are.
+  [[nodiscard]] const char* what() const noexcept override;
+
   /// Operation, peer, tag, bytes and phase; `operation_kind::none` outside of operations.
   [[nodiscard]] const operation_details& details() const noexcept { return details_; }
 
  private:
   operation_details details_;
+  std::string sentence_;  ///< of a failed operation; it has the code's message in it
 };
 
 }  // namespace weft

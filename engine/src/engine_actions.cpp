@@ -2,6 +2,8 @@
 // Events in, actions out: between users and links on one side and the protocol's endpoint on the other.
 #include "engine_core.hpp"
 
+#include <limits>
+
 namespace weft::detail {
 namespace {
 
@@ -15,6 +17,9 @@ operation_details seen_from(const group& group, operation_details details) {
   details.peer = details.peer < 0 ? details.peer : group.rank_of(details.peer);
   return details;
 }
+
+// Larger sizes are no memory's: they come from sums that went wrong.
+constexpr std::uint64_t largest_message = std::numeric_limits<std::int64_t>::max();
 
 std::uint32_t slot_of(operation_id id) {
   return protocol::endpoint::slot_of(id);
@@ -45,7 +50,15 @@ errc engine_core::check_memory(const operation_request& request, operation_detai
   }
   for (const const_buffer_view& view : request.pieces) {
     shape.bytes += view.size;
-    if (view.data == nullptr && view.size != 0) {
+    if (view.size > largest_message || shape.bytes > largest_message) {
+      problem = errc::invalid_option;
+      details.reason = "a message has at most " + std::to_string(largest_message) + " bytes";
+      return problem;
+    }
+    if (view.element > element_type::c128 || view.memory > memory_kind::device) {
+      problem = errc::invalid_option;
+      details.reason = "a view has a number for its element type or kind of memory that stands for none";
+    } else if (view.data == nullptr && view.size != 0) {
       problem = errc::null_buffer;
       details.reason = "give the address of " + std::to_string(view.size) + " bytes, or a size of 0";
     } else if (view.memory != shape.memory) {
@@ -87,6 +100,10 @@ void engine_core::begin(operation_request& request) {
   details.any_tag = !sending && request.from.every_tag;
   errc problem = check_memory(request, details);
   if (const errc wrong_rank = translate(request, details); problem == errc{}) problem = wrong_rank;
+  if (sending && request.to.route > route::pair) {
+    problem = errc::invalid_option;
+    details.reason = "the route has a number that stands for none";
+  }
   if (!endpoint_ || life_ == life::created) problem = errc::not_joined;
   if (problem != errc{}) {
     ready_.push(finished_operation{request.waiter, problem, {std::move(details), {}, nullptr}});

@@ -2,6 +2,8 @@
 // Memory that the engine hands out: of the device, and frames for objects, which are used again.
 #include "engine_core.hpp"
 
+#include <cstddef>
+#include <limits>
 #include <new>
 
 namespace weft::detail {
@@ -18,6 +20,8 @@ constexpr std::align_val_t device_alignment{256};
 struct host_block final : device_block {
   host_block(std::size_t bytes, element_type element) {
     if (bytes == 0) return;
+    // Rounded up to the alignment, such a size would wrap.
+    if (bytes > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max())) throw std::bad_alloc();
     whole = {::operator new(bytes, device_alignment), bytes, element, memory_kind::device};
   }
   host_block(const host_block&) = delete;

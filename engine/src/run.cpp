@@ -31,6 +31,8 @@ std::string describe(const std::exception_ptr& problem) {
     return describe(several.first_exception());
   } catch (const std::exception& one) {
     return one.what();
+  } catch (...) {
+    return "something was thrown that is no std::exception";
   }
 }
 
@@ -51,7 +53,7 @@ int run(int argc, char** argv, const main_coroutine& body) {
     asio::co_spawn(context, join_and_run(one, body, std::move(arguments)), finished);
     context.run();
     if (problem) std::rethrow_exception(problem);
-  } catch (const std::exception&) {
+  } catch (...) {
     std::cerr << (argc > 0 ? argv[0] : "weft") << ": " << describe(std::current_exception()) << '\n';
     return 1;
   }

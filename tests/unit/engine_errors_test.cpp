@@ -12,7 +12,9 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <array>
+#include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -267,6 +269,38 @@ TEST_CASE("options that cannot be are refused with their value and what it may b
   CHECK(ended.says("no rendezvous: set rendezvous_address"));
   CHECK_FALSE(
       end_of_options([](weft::engine_options& options) { options.eager_limit = weft::largest_eager_limit; }).code);
+}
+
+TEST_CASE("numbers that stand for no route, memory or element, and sizes of no memory, are refused here") {
+  const auto body = [](weft::communicator comm) -> asio::awaitable<void> {
+    const int peer = 1 - comm.rank();
+    const std::vector<int> values(4);
+    const auto no_route = weft::to(peer, 1).via(static_cast<weft::route>(17));
+    const ending routed = co_await end_of(comm.send(values, no_route));
+    CHECK(routed.code == errc::invalid_option);
+    for (const bool of_memory : {true, false}) {
+      weft::const_buffer_view view = weft::view_of(values);
+      if (of_memory)
+        view.memory = static_cast<weft::memory_kind>(55);
+      else
+        view.element = static_cast<weft::element_type>(77);
+      const ending viewed = co_await end_of(comm.send(view, weft::to(peer, 1)));
+      CHECK(viewed.code == errc::invalid_option);
+    }
+    weft::const_buffer_view endless = weft::view_of(values);
+    endless.size = SIZE_MAX / 2 + 1;
+    const std::vector<weft::const_buffer_view> wrapping{endless, endless};
+    const ending sized = co_await end_of(comm.send(wrapping, weft::to(peer, 1)));
+    CHECK(sized.code == errc::invalid_option);
+    CHECK_THROWS_AS((void)comm.device_buffer(SIZE_MAX), std::bad_alloc);
+    // The link is unhurt.
+    const int mine = comm.rank();
+    int got = -1;
+    co_await comm.send(std::span(&mine, 1), weft::to(peer, 2));
+    co_await comm.recv(std::span(&got, 1), weft::from(peer, 2));
+    CHECK(got == peer);
+  };
+  run_ranks(2, body);
 }
 
 TEST_CASE("links over TCP are refused without a job key") {

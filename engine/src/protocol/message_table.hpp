@@ -73,11 +73,12 @@ class message_table {
     }
   }
 
-  // Names count up in their low half. Sources are told apart by the golden ratio, as in Fibonacci hashing.
+  // A name has a slot below and a generation above, and senders use few slots again and again: a product whose upper
+  // half depends on all of both.
   std::uint32_t& bucket_of(int source, operation_id send) {
     const std::uint64_t mixed =
-        (send ^ send >> 32) + std::uint64_t{static_cast<std::uint32_t>(source)} * 0x9E3779B97F4A7C15U;
-    return buckets_[static_cast<std::size_t>((mixed ^ mixed >> 32) & (buckets_.size() - 1))];
+        (send ^ std::uint64_t{static_cast<std::uint32_t>(source)} * 0xbf58476d1ce4e5b9U) * 0x9e3779b97f4a7c15U;
+    return buckets_[static_cast<std::size_t>((mixed >> 32) & (buckets_.size() - 1))];
   }
 
   std::vector<held_message> slots_;

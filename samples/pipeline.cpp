@@ -35,6 +35,7 @@ boost::asio::awaitable<void> receive(weft::communicator comm, activations& in) {
   auto [envelope, elements] = co_await weft::recv_objects<std::uint64_t>(comm, weft::from(comm.rank() - 1, shapes));
   in.hidden.resize(elements);
   in.residual.resize(elements);
+  if (elements == 0) co_return;  // the end
   weft::batch both;
   both.recv(in.hidden, weft::from(envelope.source, hidden)).recv(in.residual, weft::from(envelope.source, residual));
   co_await comm.batch(both);
@@ -43,6 +44,7 @@ boost::asio::awaitable<void> receive(weft::communicator comm, activations& in) {
 boost::asio::awaitable<void> send(weft::communicator comm, const activations& out, weft::route route) {
   const std::uint64_t elements = out.hidden.size();
   co_await weft::send_objects(comm, weft::to(comm.rank() + 1, shapes), elements);
+  if (elements == 0) co_return;
   weft::batch both;
   both.send(out.hidden, weft::to(comm.rank() + 1, hidden).via(route))
       .send(out.residual, weft::to(comm.rank() + 1, residual).via(route));

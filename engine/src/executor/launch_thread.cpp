@@ -9,6 +9,12 @@
 #include <utility>
 
 namespace weft::detail {
+namespace {
+
+// How long a rank that leaves waits for the sequencer to hear it: some retransmissions of a lost packet.
+constexpr std::chrono::seconds leave_timeout{1};
+
+}  // namespace
 
 launch_thread::launch_thread(const listening_options& listening, std::chrono::milliseconds set_up_timeout,
                              transfer_table& transfers, launch_events& events)
@@ -34,11 +40,14 @@ void launch_thread::start(stream_socket log, std::vector<std::string> device_car
 void launch_thread::leave() {
   if (!thread_.joinable()) return;
   boost::asio::post(context_, [this] {
-    if (log_->is_open()) {
-      log_->append(static_cast<std::uint8_t>(log_message::leaving), leaving_body{});
-      log_->flush();
-    }
-    context_.stop();
+    if (!log_->is_open()) return context_.stop();
+    leaving_ = true;
+    log_->append(static_cast<std::uint8_t>(log_message::leaving), leaving_body{});
+    log_->flush();
+    leave_deadline_.expires_after(leave_timeout);
+    leave_deadline_.async_wait([this](const boost::system::error_code& code) {
+      if (!code) context_.stop();
+    });
   });
   thread_.join();
 }
@@ -91,6 +100,7 @@ bool launch_thread::on_message(message_link&, std::uint8_t type, std::span<const
 }
 
 void launch_thread::on_link_closed(message_link&, boost::system::error_code) {
+  if (leaving_) return context_.stop();  // the sequencer has heard it
   // Without the log nobody can say any more what the other end of a batch does.
   tell({.what = launch_news::kind::log_lost});
   entries_.clear();

@@ -109,9 +109,11 @@ class launch_thread final : private link_owner, private device_events {
   host_device device_;
   std::shared_ptr<message_link> log_;
   boost::asio::steady_timer set_up_deadline_{context_};
+  boost::asio::steady_timer leave_deadline_{context_};
 
   std::deque<launch_entry> entries_;
   bool setting_up_ = false;
+  bool leaving_ = false;
   std::map<communicator_id, unique_id> unique_ids_;
   std::map<communicator_id, boost::system::error_code> failed_;
   std::map<int, boost::system::error_code> gone_;

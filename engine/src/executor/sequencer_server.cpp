@@ -87,6 +87,7 @@ bool sequencer_server::on_message(message_link& link, std::uint8_t type, std::sp
       break;
     case log_message::leaving:
       rank_gone(link.peer(), true);
+      link.close();  // the rank waits for it: had it closed first, its word might have been lost
       break;
     case log_message::identity:
       if (!on_unique_id(link.peer(), body)) return false;

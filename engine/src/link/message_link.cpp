@@ -169,6 +169,7 @@ void message_link::finish_raw() {
 // ---- writing
 
 void message_link::flush() {
+  if (!takes_output_) return stop_writing();
   if (!is_open() || waiting_writable_) return;
   const auto alive = shared_from_this();
   for (std::size_t budget = 2 * turn_bytes / piece_bytes; budget != 0 && has_output(); --budget)
@@ -196,12 +197,23 @@ bool message_link::write_piece() {
   if (piece_active_) streams_.front().payload.gather(write_buffers_, piece_remaining_, most_buffers);
   const io_result result = write_now(socket_, write_buffers_);
   if (result.code) {
-    fail(result.code);
+    stop_writing();
     return false;
   }
   wrote(result.bytes);
   if (result.would_block) wait_writable();
   return !result.would_block;
+}
+
+// The other end has closed. What it said before, perhaps that it leaves, may still have to be read: the end of the link
+// is what reading finds.
+void message_link::stop_writing() noexcept {
+  takes_output_ = false;
+  waiting_.clear();
+  writing_.clear();
+  written_ = 0;
+  streams_.clear();
+  piece_active_ = false;
 }
 
 void message_link::prepare_piece() {

@@ -103,6 +103,7 @@ class message_link : public std::enable_shared_from_this<message_link> {
   [[nodiscard]] bool write_piece();
   void prepare_piece();
   void wrote(std::size_t bytes);
+  void stop_writing() noexcept;
   void fail(boost::system::error_code code);
 
   stream_socket socket_;
@@ -128,6 +129,7 @@ class message_link : public std::enable_shared_from_this<message_link> {
   std::uint64_t piece_remaining_ = 0;
   std::vector<boost::asio::const_buffer> write_buffers_;
   bool waiting_writable_ = false;
+  bool takes_output_ = true;
 };
 
 }  // namespace weft::detail

@@ -67,7 +67,7 @@ class launch_thread final : private link_owner, private device_events {
 
   /// Starts to follow the log that comes over `log`, a socket of any executor.
   void start(stream_socket log, std::vector<std::string> device_cards, int self, std::uint64_t incarnation);
-  /// Tells the sequencer that this rank leaves, and ends the thread. What is under way is dropped.
+  /// Tells the sequencer that this rank leaves, waits up to a second until it has heard it, and ends the thread.
   void leave();
   /// Ends the thread without a word.
   void stop();

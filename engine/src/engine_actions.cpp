@@ -209,6 +209,10 @@ bool engine_core::on_peer_message(int peer, message_link& link, std::uint8_t typ
       const auto parsed = protocol::parse<protocol::credit>(body);
       return whole(parsed) && endpoint_->on_credit(peer, *parsed);
     }
+    case message_type::ready: {
+      const auto parsed = protocol::parse<protocol::ready>(body);
+      return whole(parsed) && endpoint_->on_ready(peer, *parsed, actions_);
+    }
     case message_type::goodbye:
       peer_gone(peer, errc::peer_left);
       return true;

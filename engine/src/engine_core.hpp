@@ -167,6 +167,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   std::optional<launch_thread> launch_;
   std::optional<sequencer_server> sequencer_;               ///< on rank 0
   std::vector<std::pair<int, stream_socket>> early_links_;  ///< from ranks that entered before this one
+  bool log_left_ = false;                                   ///< the launch thread has nothing more to say
   bool others_gone_ = false;                                ///< on rank 0: nobody needs the sequencer any more
   wake_up changed_;                                         ///< for close, which waits for what is under way
   boost::asio::steady_timer goodbye_timer_;

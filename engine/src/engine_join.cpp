@@ -98,9 +98,10 @@ asio::awaitable<void> engine_core::join() {
                                if (const auto self = weak.lock()) self->accept_link(from, std::move(socket));
                              },
                      });
-  launch_.emplace(listening, options_.set_up_timeout, transfers_, *this);
+  launch_.emplace(listening, options_.set_up_timeout, options_.launch_timeout, transfers_, *this);
   if (rank() == 0) {
-    sequencer_.emplace(listening, world_size(), [this] {
+    const protocol::sequencer_limits limits{.pair_budget = options_.pair_budget};
+    sequencer_.emplace(listening, world_size(), limits, [this] {
       const std::lock_guard lock(mutex_);
       others_gone_ = true;
       check_drained();
@@ -280,6 +281,8 @@ asio::awaitable<void> engine_core::close() {
   const auto answered = [this] { return links_.open_count() == 0 || goodbye_is_late_; };
   co_await until(answered);
   launch_->leave();
+  const auto heard = [this] { return log_left_; };
+  co_await until(heard);
   if (sequencer_ && world_size() > 1) {
     const auto alone = [this] { return others_gone_; };
     co_await until(alone);

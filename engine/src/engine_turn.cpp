@@ -155,6 +155,10 @@ void engine_core::take_launch_news() {
       case launch_news::kind::batch_issued:
         ++stats_.batches;
         break;
+      case launch_news::kind::left:
+        log_left_ = true;
+        changed_.notify();
+        break;
       case launch_news::kind::problem:
         log(log_level::warning, news.text);
         break;

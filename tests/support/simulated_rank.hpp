@@ -95,6 +95,8 @@ class simulated_rank {
         const auto body = protocol::parse<protocol::credit>(arrived.body);
         return event([&](auto& endpoint, auto&) { return endpoint.on_credit(peer, *body); });
       }
+      case message_type::ready:
+        return pass(&protocol::endpoint::on_ready, peer, arrived);
       case message_type::goodbye:
         lose(peer, errc::peer_left);
         return true;

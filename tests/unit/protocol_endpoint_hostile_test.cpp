@@ -24,7 +24,8 @@ constexpr protocol::announce honest{.send = 1,
                                     .route = route::host,
                                     .has_payload = 0,
                                     .wants_verdict = 0,
-                                    .reserved = {}};
+                                    .is_ready = 1,
+                                    .reserved = 0};
 
 template <class Change>
 protocol::announce changed(Change change) {
@@ -63,6 +64,7 @@ TEST_CASE("announcements with values that do not exist are violations") {
       changed([](auto& body) { body.route = static_cast<weft::route>(5); }),
       changed([](auto& body) { body.has_payload = 2; }),
       changed([](auto& body) { body.wants_verdict = 2; }),
+      changed([](auto& body) { body.is_ready = 2; }),
       changed([](auto& body) { body.has_payload = 1; }),  // a route that carries no payload in its announcement
   };
   for (const auto& body : bad) CHECK_FALSE(group[1].deliver(0, packet_of(body, 4)));

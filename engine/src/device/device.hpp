@@ -33,7 +33,7 @@ using group_id = std::uint64_t;
 
 class device_events {
  public:
-  /// The last `create` or `connect` has ended.
+  /// The last `create`, `connect` or `destroy` has ended.
   virtual void on_set_up(boost::system::error_code code) = 0;
   /// A group is done as a whole; `codes` has one per transfer, in the order in which they were issued.
   virtual void on_group_done(communicator_id communicator, group_id group,
@@ -54,6 +54,8 @@ class device {
   virtual void create(communicator_id communicator, std::span<const int> members, const unique_id& id) = 0;
   /// Connects one direction of two ranks, one of which is this one, before its first use.
   virtual void connect(communicator_id communicator, int source, int destination) = 0;
+  /// Destroys this rank's end of a communicator, on which nothing is unfinished.
+  virtual void destroy(communicator_id communicator) = 0;
   /// Gives up the set-up under way: it ends with `code`.
   virtual void abort_set_up(boost::system::error_code code) = 0;
 
@@ -63,6 +65,8 @@ class device {
   /// This end takes no part in a transfer that the other end was told of: that direction ends, there too.
   virtual void refuse(communicator_id communicator, int peer, bool sending) = 0;
 
+  /// Ends what is under way on a communicator with `code`, its set-up included. It is not used again.
+  virtual void abort(communicator_id communicator, boost::system::error_code code) = 0;
   /// A rank is gone: what involves it ends with `code`, now and later; everything else goes on.
   virtual void on_rank_gone(int rank, boost::system::error_code code) = 0;
   /// Ends all there is with `code`.

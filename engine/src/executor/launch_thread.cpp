@@ -6,7 +6,9 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <variant>
 
 namespace weft::detail {
 namespace {
@@ -17,8 +19,9 @@ constexpr std::chrono::seconds leave_timeout{1};
 }  // namespace
 
 launch_thread::launch_thread(const listening_options& listening, std::chrono::milliseconds set_up_timeout,
-                             transfer_table& transfers, launch_events& events)
+                             std::chrono::nanoseconds launch_timeout, transfer_table& transfers, launch_events& events)
     : set_up_timeout_(set_up_timeout),
+      launch_timeout_(launch_timeout),
       transfers_(transfers),
       events_(events),
       device_(context_, *this, listening, set_up_timeout) {}
@@ -30,6 +33,7 @@ launch_thread::~launch_thread() {
 void launch_thread::start(stream_socket log, std::vector<std::string> device_cards, int self,
                           std::uint64_t incarnation) {
   self_ = self;
+  follower_.emplace(self);
   device_.set_peers(std::move(device_cards), self, incarnation);
   log_ = std::make_shared<message_link>(rehome(std::move(log), context_.get_executor()), 0,
                                         static_cast<link_owner&>(*this), nullptr);
@@ -38,18 +42,21 @@ void launch_thread::start(stream_socket log, std::vector<std::string> device_car
 }
 
 void launch_thread::leave() {
-  if (!thread_.joinable()) return;
   boost::asio::post(context_, [this] {
-    if (!log_->is_open()) return context_.stop();
+    if (!log_->is_open()) return left();
     leaving_ = true;
     log_->append(static_cast<std::uint8_t>(log_message::leaving), leaving_body{});
     log_->flush();
     leave_deadline_.expires_after(leave_timeout);
     leave_deadline_.async_wait([this](const boost::system::error_code& code) {
-      if (!code) context_.stop();
+      if (!code) left();
     });
   });
-  thread_.join();
+}
+
+void launch_thread::left() {
+  leave_deadline_.cancel();
+  tell({.what = launch_news::kind::left});
 }
 
 void launch_thread::stop() {
@@ -90,74 +97,74 @@ bool launch_thread::on_message(message_link&, std::uint8_t type, std::span<const
     const auto shown = protocol::parse<unique_id_body>(body);
     if (!shown) return false;
     unique_ids_[shown->communicator] = shown->id;
+    follower_->identity_arrived(shown->communicator);
   } else {
     auto entry = decode(what, body);
     if (!entry) return false;
-    entries_.push_back(std::move(*entry));
+    if (std::holds_alternative<protocol::abort>(entry->content)) {
+      follower_->failed_elsewhere(entry->communicator, errc::transfer_aborted);
+      device_.abort(entry->communicator, errc::transfer_aborted);
+    } else {
+      follower_->append(std::move(*entry));
+    }
   }
   advance();
   return true;
 }
 
 void launch_thread::on_link_closed(message_link&, boost::system::error_code) {
-  if (leaving_) return context_.stop();  // the sequencer has heard it
+  if (leaving_) return left();  // the sequencer has heard it
   // Without the log nobody can say any more what the other end of a batch does.
   tell({.what = launch_news::kind::log_lost});
-  entries_.clear();
+  follower_->clear();
   device_.abort_all(errc::transfer_aborted);
   rank_gone(0, false);
 }
 
 void launch_thread::rank_gone(int rank, bool left) {
   const errc why = left ? errc::peer_left : errc::peer_lost;
-  gone_.emplace(rank, why);
+  follower_->rank_gone(rank, why);
   device_.on_rank_gone(rank, why);
   tell({.what = launch_news::kind::rank_gone, .rank = rank, .why = why});
 }
 
 void launch_thread::advance() {
-  while (!entries_.empty() && !setting_up_) {
-    if (!carry_out(entries_.front())) return;
-    if (!setting_up_) entries_.pop_front();
+  while (const auto entry = follower_->next()) {
+    const communicator_id on = entry->communicator;
+    if (const auto* creation = std::get_if<protocol::create>(&entry->content)) {
+      create(on, *creation);
+    } else if (const auto* direction = std::get_if<protocol::connect>(&entry->content)) {
+      begin_set_up();
+      device_.connect(on, direction->source, direction->destination);
+    } else if (const auto* batch = std::get_if<protocol::batch>(&entry->content)) {
+      issue(on, entry->number, *batch);
+    } else {
+      begin_set_up();
+      unique_ids_.erase(on);
+      device_.destroy(on);
+    }
   }
+  report_failures();
 }
 
-bool launch_thread::carry_out(const launch_entry& entry) {
-  switch (entry.type) {
-    case log_message::create:
-      return create(entry);
-    case log_message::connect:
-      if (failed_.contains(entry.communicator)) return true;
-      begin_set_up();
-      device_.connect(entry.communicator, entry.source, entry.destination);
-      return true;
-    default:
-      return issue(entry);
-  }
+void launch_thread::report_failures() {
+  for (const communicator_id failed : follower_->take_failures())
+    if (log_->is_open()) log_->append(static_cast<std::uint8_t>(log_message::failed), communicator_body{0, failed, 0});
 }
 
 // ---- set-ups
 
-bool launch_thread::create(const launch_entry& entry) {
-  const bool root = entry.members.front() == self_;
-  auto id = unique_ids_.find(entry.communicator);
-  if (id == unique_ids_.end()) {
-    const auto gone = gone_.find(entry.members.front());
-    if (!root && gone == gone_.end()) return false;  // it is on its way
-    if (!root) {
-      failed_[entry.communicator] = gone->second;  // nobody is left to make one
-      return true;
-    }
-    id = unique_ids_.emplace(entry.communicator, device_.make_unique_id()).first;
-    log_->append(static_cast<std::uint8_t>(log_message::identity), unique_id_body{entry.communicator, 0, id->second});
+void launch_thread::create(communicator_id communicator, const protocol::create& what) {
+  auto id = unique_ids_.find(communicator);
+  if (id == unique_ids_.end()) {  // this rank is the one that makes it
+    id = unique_ids_.emplace(communicator, device_.make_unique_id()).first;
+    log_->append(static_cast<std::uint8_t>(log_message::identity), unique_id_body{communicator, 0, id->second});
   }
   begin_set_up();
-  device_.create(entry.communicator, entry.members, id->second);
-  return true;
+  device_.create(communicator, what.members, id->second);
 }
 
 void launch_thread::begin_set_up() {
-  setting_up_ = true;
   set_up_deadline_.expires_after(set_up_timeout_);
   set_up_deadline_.async_wait([this](const boost::system::error_code& code) {
     if (!code) device_.abort_set_up(errc::timed_out);
@@ -166,76 +173,108 @@ void launch_thread::begin_set_up() {
 
 void launch_thread::on_set_up(boost::system::error_code code) {
   set_up_deadline_.cancel();
-  setting_up_ = false;
-  if (entries_.empty()) return;  // the log was lost meanwhile
-  const launch_entry entry = std::move(entries_.front());
-  entries_.pop_front();
-  if (code) {
+  const protocol::log_entry entry = follower_->set_up_ended(code);
+  if (code)
     tell({.what = launch_news::kind::problem,
           .text = "set-up of communicator " + std::to_string(entry.communicator) + " failed: " + code.message()});
-    if (entry.type == log_message::create) failed_[entry.communicator] = code;
-  } else if (entry.type == log_message::create) {
-    report_opened(entry);
-  }
+  else if (const auto* creation = std::get_if<protocol::create>(&entry.content))
+    report_opened(*creation);
   advance();
   flush();
 }
 
-void launch_thread::report_opened(const launch_entry& entry) {
-  if (!entry.is_pair) {
-    tell({.what = launch_news::kind::group_opened,
-          .text = "opened the communicator of the group of " + std::to_string(entry.members.size()) + " on the " +
-                  std::string(device_.name()) + " device"});
-    return;
-  }
-  const int other = entry.members.front() == self_ ? entry.members.back() : entry.members.front();
-  tell({.what = launch_news::kind::pair_opened,
-        .rank = other,
-        .text = "opened the communicator of the pair " + std::to_string(entry.members.front()) + ":" +
-                std::to_string(entry.members.back()) + " on the " + std::string(device_.name()) + " device"});
+void launch_thread::report_opened(const protocol::create& what) {
+  const int low = what.members.front();
+  const int high = what.members.back();
+  std::string members = "the pair " + std::to_string(low) + ":" + std::to_string(high);
+  const bool is_pair = what.kind == protocol::communicator_kind::pair;
+  if (!is_pair) members = "the group of " + std::to_string(what.members.size());
+  tell({.what = is_pair ? launch_news::kind::pair_opened : launch_news::kind::group_opened,
+        .rank = low == self_ ? high : low,
+        .text = "opened the communicator of " + members + " on the " + std::string(device_.name()) + " device"});
 }
 
 // ---- batches
 
-bool launch_thread::issue(const launch_entry& entry) {
-  if (!gate_.may_issue(entry.communicator)) return false;
+void launch_thread::issue(communicator_id communicator, group_id number, const protocol::batch& what) {
   group_.clear();
-  launched_[entry.number].clear();  // also where nothing is left to transfer: the end of the batch is reported
-  for (const batch_operation_body& operation : entry.operations) {
-    if (operation.source == self_) add_transfer(entry, operation, true);
-    if (operation.destination == self_) add_transfer(entry, operation, false);
+  // Also where nothing is left to transfer: the end of the batch is reported.
+  launched_batch& launched = launched_[number];
+  launched.communicator = communicator;
+  for (const protocol::transfer& one : what.transfers) {
+    if (one.source == self_) add_transfer(communicator, launched, one, true);
+    if (one.destination == self_) add_transfer(communicator, launched, one, false);
   }
-  gate_.issued(entry.communicator);
-  device_.issue(entry.communicator, entry.number, group_);
+  device_.issue(communicator, number, group_);
   tell({.what = launch_news::kind::batch_issued});
-  return true;
+  watch_launch(launched);
 }
 
-void launch_thread::add_transfer(const launch_entry& entry, const batch_operation_body& operation, bool sending) {
-  const protocol::operation_id id = sending ? operation.send : operation.receive;
-  const int peer = sending ? operation.destination : operation.source;
+void launch_thread::add_transfer(communicator_id communicator, launched_batch& launched, const protocol::transfer& one,
+                                 bool sending) {
+  const protocol::operation_id id = sending ? one.send : one.receive;
+  const int peer = sending ? one.destination : one.source;
   const auto memory = transfers_.take(id);
   if (!memory) {
     // Withdrawn here because the engine closes or the peer is gone: the other end must not wait for it.
-    if (peer != self_) device_.refuse(entry.communicator, peer, sending);
+    if (peer != self_) device_.refuse(communicator, peer, sending);
     return;
   }
-  if (const auto failed = failed_.find(entry.communicator); failed != failed_.end()) {
-    tell({.what = launch_news::kind::transferred, .operation = id, .code = failed->second});
+  if (const auto* failure = follower_->failure_of(communicator)) {
+    tell({.what = launch_news::kind::transferred, .operation = id, .code = *failure});
     return;
   }
-  group_.push_back({peer, sending, operation.bytes, *memory});
-  launched_[entry.number].push_back(id);
+  group_.push_back({peer, sending, one.bytes, *memory});
+  launched.operations.push_back(id);
 }
 
 void launch_thread::on_group_done(communicator_id communicator, group_id group,
                                   std::span<const boost::system::error_code> codes) {
   const auto node = launched_.extract(group);
   for (std::size_t i = 0; i < codes.size(); ++i)
-    tell({.what = launch_news::kind::transferred, .operation = node.mapped()[i], .code = codes[i]});
-  gate_.finished(communicator);
+    tell({.what = launch_news::kind::transferred, .operation = node.mapped().operations[i], .code = codes[i]});
+  follower_->batch_ended(communicator);
   if (log_->is_open()) log_->append(static_cast<std::uint8_t>(log_message::finished), finished_body{group});
   advance();
+  flush();
+}
+
+// ---- batches that do not end
+
+void launch_thread::watch_launch(launched_batch& launched) {
+  if (launch_timeout_ == no_limit) return;
+  launched.deadline = clock::now() + launch_timeout_;
+  if (!watching_) await_launch_deadline();
+}
+
+// Most batches end in time, so the timer looks again when it fires. There are a few batches at a time: a search will
+// do.
+void launch_thread::await_launch_deadline() {
+  const auto earlier = [](const auto& a, const auto& b) { return a.second.deadline < b.second.deadline; };
+  const auto first = std::min_element(launched_.begin(), launched_.end(), earlier);
+  watching_ = first != launched_.end() && first->second.deadline != clock::time_point::max();
+  if (!watching_) return;
+  launch_deadline_.expires_at(first->second.deadline);
+  launch_deadline_.async_wait([this](const boost::system::error_code&) {
+    abort_late_launches();
+    await_launch_deadline();
+  });
+}
+
+// The ends of what was aborted are reported by the device, as those of any other batch.
+void launch_thread::abort_late_launches() {
+  const auto now = clock::now();
+  for (auto& [number, batch] : launched_) {
+    if (batch.deadline > now) continue;
+    batch.deadline = clock::time_point::max();
+    if (follower_->failure_of(batch.communicator) != nullptr) continue;
+    tell({.what = launch_news::kind::problem,
+          .text = "communicator " + std::to_string(batch.communicator) +
+                  " is aborted: a batch of it was under way for longer than launch_timeout"});
+    follower_->failed_here(batch.communicator, errc::transfer_aborted);
+    device_.abort(batch.communicator, errc::transfer_aborted);
+  }
+  report_failures();
   flush();
 }
 

@@ -7,9 +7,10 @@
 #include "executor/transfer_table.hpp"
 #include "link/listening_point.hpp"
 #include "link/message_link.hpp"
-#include "protocol/launch_gate.hpp"
+#include "protocol/log_follower.hpp"
 
 #include <weft/engine/error.hpp>
+#include <weft/engine/peer.hpp>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -17,9 +18,9 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,6 +36,7 @@ struct launch_news {
     pair_opened,   ///< the communicator with `rank`; `text` for the log
     rank_gone,     ///< `rank`, for the reason `why`
     log_lost,
+    left,     ///< the sequencer has heard that this rank leaves, or does not answer
     problem,  ///< `text`, for the log
   };
   kind what = kind::problem;
@@ -58,8 +60,9 @@ class launch_events {
 /// order on the device. Runs no user code.
 class launch_thread final : private link_owner, private device_events {
  public:
-  launch_thread(const listening_options& listening, std::chrono::milliseconds set_up_timeout, transfer_table& transfers,
-                launch_events& events);
+  /// `launch_timeout`: for a batch from its launch to its end; no more than that, its communicator is aborted.
+  launch_thread(const listening_options& listening, std::chrono::milliseconds set_up_timeout,
+                std::chrono::nanoseconds launch_timeout, transfer_table& transfers, launch_events& events);
   ~launch_thread();
 
   /// Where the devices of other ranks reach this one's.
@@ -67,9 +70,9 @@ class launch_thread final : private link_owner, private device_events {
 
   /// Starts to follow the log that comes over `log`, a socket of any executor.
   void start(stream_socket log, std::vector<std::string> device_cards, int self, std::uint64_t incarnation);
-  /// Tells the sequencer that this rank leaves, waits up to a second until it has heard it, and ends the thread.
+  /// Tells the sequencer that this rank leaves. Once it has heard it, within a second, there is news of it.
   void leave();
-  /// Ends the thread without a word.
+  /// Ends the thread.
   void stop();
 
   /// News since the last call, in order. From any thread.
@@ -87,19 +90,34 @@ class launch_thread final : private link_owner, private device_events {
   void on_group_done(communicator_id communicator, group_id group,
                      std::span<const boost::system::error_code> codes) override;
 
+  using clock = std::chrono::steady_clock;
+
+  /// What is under way on the device.
+  struct launched_batch {
+    communicator_id communicator = 0;
+    clock::time_point deadline = clock::time_point::max();
+    std::vector<protocol::operation_id> operations;
+  };
+
+  /// Carries out what the log lets it.
   void advance();
-  /// False: the entry at the front has to wait.
-  [[nodiscard]] bool carry_out(const launch_entry& entry);
-  [[nodiscard]] bool create(const launch_entry& entry);
+  void create(communicator_id communicator, const protocol::create& what);
   void begin_set_up();
-  [[nodiscard]] bool issue(const launch_entry& entry);
-  void add_transfer(const launch_entry& entry, const batch_operation_body& operation, bool sending);
-  void report_opened(const launch_entry& entry);
+  void issue(communicator_id communicator, group_id number, const protocol::batch& what);
+  void add_transfer(communicator_id communicator, launched_batch& launched, const protocol::transfer& one,
+                    bool sending);
+  void watch_launch(launched_batch& launched);
+  void await_launch_deadline();
+  void abort_late_launches();
+  void report_opened(const protocol::create& what);
+  void report_failures();
   void rank_gone(int rank, bool left);
+  void left();
   void flush();
   void tell(launch_news news);
 
   std::chrono::milliseconds set_up_timeout_;
+  std::chrono::nanoseconds launch_timeout_;
   transfer_table& transfers_;
   launch_events& events_;
   int self_ = -1;
@@ -109,17 +127,15 @@ class launch_thread final : private link_owner, private device_events {
   host_device device_;
   std::shared_ptr<message_link> log_;
   boost::asio::steady_timer set_up_deadline_{context_};
+  boost::asio::steady_timer launch_deadline_{context_};
   boost::asio::steady_timer leave_deadline_{context_};
 
-  std::deque<launch_entry> entries_;
-  bool setting_up_ = false;
   bool leaving_ = false;
+  std::optional<protocol::log_follower> follower_;
   std::map<communicator_id, unique_id> unique_ids_;
-  std::map<communicator_id, boost::system::error_code> failed_;
-  std::map<int, boost::system::error_code> gone_;
-  protocol::launch_gate gate_;
   std::vector<device_transfer> group_;  ///< being put together
-  std::map<group_id, std::vector<protocol::operation_id>> launched_;
+  std::map<group_id, launched_batch> launched_;
+  bool watching_ = false;  ///< the launch deadline is awaited
 
   std::mutex news_mutex_;
   std::vector<launch_news> news_;

@@ -23,36 +23,40 @@ std::optional<std::vector<T>> take_all(std::span<const std::byte> bytes, std::si
   return values;
 }
 
-std::optional<launch_entry> decode_create(std::span<const std::byte> bytes) {
+std::optional<protocol::log_entry> decode_create(std::span<const std::byte> bytes) {
   const auto body = protocol::parse<create_body>(bytes);
   if (!body) return std::nullopt;
   const auto members = take_all<std::int32_t>(bytes.subspan(sizeof *body), body->members);
   if (!members || members->empty()) return std::nullopt;
-  launch_entry entry{.type = log_message::create, .number = body->entry, .communicator = body->communicator};
-  entry.members.assign(members->begin(), members->end());
-  entry.is_pair = body->is_pair == 1;
-  return entry;
+  protocol::create what{
+      .kind = body->is_pair == 1 ? protocol::communicator_kind::pair : protocol::communicator_kind::group,
+      .members = {members->begin(), members->end()}};
+  return protocol::log_entry{body->entry, body->communicator, std::move(what)};
 }
 
-std::optional<launch_entry> decode_connect(std::span<const std::byte> bytes) {
+std::optional<protocol::log_entry> decode_connect(std::span<const std::byte> bytes) {
   const auto body = protocol::parse<connect_body>(bytes);
   if (!body) return std::nullopt;
-  return launch_entry{.type = log_message::connect,
-                      .number = body->entry,
-                      .communicator = body->communicator,
-                      .source = body->source,
-                      .destination = body->destination};
+  return protocol::log_entry{body->entry, body->communicator, protocol::connect{body->source, body->destination}};
 }
 
-std::optional<launch_entry> decode_batch(std::span<const std::byte> bytes) {
+std::optional<protocol::log_entry> decode_batch(std::span<const std::byte> bytes) {
   const auto body = protocol::parse<batch_body>(bytes);
   if (!body) return std::nullopt;
-  auto operations = take_all<batch_operation_body>(bytes.subspan(sizeof *body), body->operations);
+  const auto operations = take_all<batch_operation_body>(bytes.subspan(sizeof *body), body->operations);
   if (!operations) return std::nullopt;
-  return launch_entry{.type = log_message::batch,
-                      .number = body->entry,
-                      .communicator = body->communicator,
-                      .operations = std::move(*operations)};
+  protocol::batch what;
+  what.transfers.reserve(operations->size());
+  for (const batch_operation_body& one : *operations)
+    what.transfers.push_back({one.source, one.destination, one.send, one.receive, one.bytes});
+  return protocol::log_entry{body->entry, body->communicator, std::move(what)};
+}
+
+template <class Content>
+std::optional<protocol::log_entry> decode_bare(std::span<const std::byte> bytes) {
+  const auto body = protocol::parse<communicator_body>(bytes);
+  if (!body) return std::nullopt;
+  return protocol::log_entry{body->entry, body->communicator, Content{}};
 }
 
 /// One overload for each kind of entry.
@@ -73,6 +77,14 @@ struct encoder {
     for (const protocol::transfer& one : what.transfers)
       put(out, batch_operation_body{one.source, one.destination, one.send, one.receive, one.bytes});
     return log_message::batch;
+  }
+  log_message operator()(const protocol::evict&) const {
+    put(out, communicator_body{entry.number, entry.communicator, 0});
+    return log_message::evict;
+  }
+  log_message operator()(const protocol::abort&) const {
+    put(out, communicator_body{entry.number, entry.communicator, 0});
+    return log_message::abort;
   }
   const protocol::log_entry& entry;
   std::vector<std::byte>& out;
@@ -105,7 +117,7 @@ std::optional<protocol::split_answer> decode_split_done(std::span<const std::byt
   return answer;
 }
 
-std::optional<launch_entry> decode(log_message type, std::span<const std::byte> body) {
+std::optional<protocol::log_entry> decode(log_message type, std::span<const std::byte> body) {
   switch (type) {
     case log_message::create:
       return decode_create(body);
@@ -113,6 +125,10 @@ std::optional<launch_entry> decode(log_message type, std::span<const std::byte> 
       return decode_connect(body);
     case log_message::batch:
       return decode_batch(body);
+    case log_message::evict:
+      return decode_bare<protocol::evict>(body);
+    case log_message::abort:
+      return decode_bare<protocol::abort>(body);
     default:
       return std::nullopt;
   }

@@ -29,6 +29,9 @@ enum class log_message : std::uint8_t {
   match_withdrawal,  ///< sequencer: whether it is forgotten
   split,             ///< rank: its part of a split
   split_done,        ///< sequencer: how that split ended
+  evict,             ///< log
+  abort,             ///< log, out of turn
+  failed,            ///< rank: a communicator has failed there
 };
 
 struct match_body {
@@ -115,23 +118,17 @@ struct rank_gone_body {
   std::uint32_t left;  ///< 1: it said goodbye
 };
 
-/// An entry as it goes over the log's link; the type of its message is returned.
-log_message encode(const protocol::log_entry& entry, std::vector<std::byte>& out);
-
-/// An entry as the launch thread needs it.
-struct launch_entry {
-  log_message type = log_message::create;
-  std::uint64_t number = 0;
-  communicator_id communicator = 0;
-  std::vector<int> members{};                      ///< of `create`
-  bool is_pair = false;                            ///< of `create`
-  int source = -1;                                 ///< of `connect`
-  int destination = -1;                            ///< of `connect`
-  std::vector<batch_operation_body> operations{};  ///< of `batch`
+/// Of `evict`, `abort`, and a rank's `failed`, which leaves the entry at 0.
+struct communicator_body {
+  std::uint64_t entry;
+  std::uint32_t communicator;
+  std::uint32_t reserved;
 };
 
+/// An entry as it goes over the log's link, and back; the type of its message is returned.
+log_message encode(const protocol::log_entry& entry, std::vector<std::byte>& out);
 /// Nothing where the bytes are no such message.
-[[nodiscard]] std::optional<launch_entry> decode(log_message type, std::span<const std::byte> body);
+[[nodiscard]] std::optional<protocol::log_entry> decode(log_message type, std::span<const std::byte> body);
 
 /// An answer to a split, and back. Nothing where the bytes are no such message.
 void encode(const protocol::split_answer& answer, std::vector<std::byte>& out);

@@ -21,13 +21,14 @@ protocol::transfer transfer_of(const match_body& match) {
 
 }  // namespace
 
-sequencer_server::sequencer_server(const listening_options& listening, int ranks, std::function<void()> all_gone)
+sequencer_server::sequencer_server(const listening_options& listening, int ranks,
+                                   const protocol::sequencer_limits& limits, std::function<void()> all_gone)
     : listening_(context_.get_executor(), listening,
                  {.admit = [this](const hello& from) { return admit(from); },
                   .accepted = [this](const hello& from, stream_socket socket) { accept(from, std::move(socket)); }}),
       all_gone_(std::move(all_gone)),
       ranks_(static_cast<std::size_t>(ranks)),
-      sequencer_(ranks),
+      sequencer_(ranks, limits),
       splits_(ranks) {}
 
 sequencer_server::~sequencer_server() {
@@ -82,6 +83,9 @@ bool sequencer_server::on_message(message_link& link, std::uint8_t type, std::sp
       (void)sequencer_.finished(link.peer(), finished->entry, outbox_);
       break;
     }
+    case log_message::failed:
+      if (!on_failed(link.peer(), body)) return false;
+      break;
     case log_message::split:
       if (!on_split(link.peer(), body)) return false;
       break;
@@ -129,6 +133,11 @@ bool sequencer_server::on_withdraw_match(message_link& link, std::span<const std
   return true;
 }
 
+bool sequencer_server::on_failed(int from, std::span<const std::byte> body) {
+  const auto failed = protocol::parse<communicator_body>(body);
+  return failed && sequencer_.failed(from, failed->communicator, outbox_);
+}
+
 bool sequencer_server::on_split(int from, std::span<const std::byte> body) {
   const auto wish = protocol::parse<split_body>(body);
   if (!wish || !splits_.ask(from, wish->parent, wish->color, wish->key, split_answers_)) return false;
@@ -154,7 +163,10 @@ bool sequencer_server::on_unique_id(int from, std::span<const std::byte> body) {
   const auto shown = protocol::parse<unique_id_body>(body);
   if (!shown) return false;
   const auto members = sequencer_.members(shown->communicator);
-  if (members.empty() || members.front() != from) return false;
+  if (members.empty()) return true;  // it was replaced meanwhile
+  const auto root = std::find_if(members.begin(), members.end(),
+                                 [this](int member) { return !ranks_[static_cast<std::size_t>(member)].gone; });
+  if (root == members.end() || *root != from) return false;
   for (const int member : members)
     if (member != from) send(member, log_message::identity, body);
   return true;

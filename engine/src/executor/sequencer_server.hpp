@@ -24,7 +24,8 @@ namespace weft::detail {
 class sequencer_server final : private link_owner {
  public:
   /// `all_gone` is called, on the sequencer's thread, once every rank has left or was lost.
-  sequencer_server(const listening_options& listening, int ranks, std::function<void()> all_gone);
+  sequencer_server(const listening_options& listening, int ranks, const protocol::sequencer_limits& limits,
+                   std::function<void()> all_gone);
   ~sequencer_server();
 
   [[nodiscard]] std::string card() const { return listening_.card(); }
@@ -53,6 +54,7 @@ class sequencer_server final : private link_owner {
   [[nodiscard]] std::optional<match_body> parse_match(int from, std::span<const std::byte> body) const;
   [[nodiscard]] bool on_match(int from, std::span<const std::byte> body);
   [[nodiscard]] bool on_withdraw_match(message_link& link, std::span<const std::byte> body);
+  [[nodiscard]] bool on_failed(int from, std::span<const std::byte> body);
   [[nodiscard]] bool on_split(int from, std::span<const std::byte> body);
   void answer_splits();
   [[nodiscard]] bool on_unique_id(int from, std::span<const std::byte> body);

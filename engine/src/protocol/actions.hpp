@@ -52,6 +52,7 @@ union message_body {
   protocol::withdrawn withdrawn;
   protocol::credit credit;
   protocol::goodbye goodbye;
+  protocol::ready ready;
 };
 
 struct action {
@@ -91,6 +92,8 @@ using actions = std::vector<action>;
         return sizeof(credit);
       case message_type::goodbye:
         return sizeof(goodbye);
+      case message_type::ready:
+        return sizeof(ready);
       case message_type::data:
         break;
     }

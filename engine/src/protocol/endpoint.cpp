@@ -2,6 +2,7 @@
 #include "protocol/endpoint.hpp"
 
 #include "protocol/action_makers.hpp"
+#include "protocol/mutation.hpp"
 
 #include <algorithm>
 #include <string>
@@ -43,9 +44,10 @@ weft::route endpoint::resolve(const destination& where, const payload_shape& sha
 }
 
 void endpoint::start_send(operation_id id, const destination& where, const payload_shape& shape, actions& out,
-                          group_number group) {
+                          group_number group, bool ready) {
   operation& op = *operations_.find(id);
   op.group = group;
+  op.ready = ready || is_mutated(mutation::readiness_on_stream);
   op.details.operation = operation_kind::send;
   op.details.peer = where.rank;
   op.details.tag = where.tag;
@@ -72,7 +74,8 @@ void endpoint::start_send(operation_id id, const destination& where, const paylo
                       .route = op.route,
                       .has_payload = 0,
                       .wants_verdict = where.point == completion_point::matched,
-                      .reserved = {}};
+                      .is_ready = op.ready,
+                      .reserved = 0};
   op.state = operation_state::unmatched;
   op.details.phase = phase::unmatched;
   if (uses_log(op.route)) {
@@ -88,7 +91,7 @@ void endpoint::start_send(operation_id id, const destination& where, const paylo
 void endpoint::announce_to_peer(operation_id id, operation& op, announce body, actions& out) {
   peer_state& peer = peer_at(op.details.peer);
   // Without credit the bytes stay here until the receiver asks for them: that is the backpressure.
-  if (op.route == weft::route::inlined && body.bytes <= peer.credit) {
+  if (op.route == weft::route::inlined && op.ready && body.bytes <= peer.credit) {
     peer.credit -= body.bytes;
     body.has_payload = 1;
     op.carried = true;
@@ -104,7 +107,7 @@ void endpoint::announce_to_self(operation_id id, operation& op, announce body, a
   if (queue_.unexpected_count() > limits_.max_unmatched) return fail_send(id, errc::too_many_unmatched, out);
   // What is kept of one's own messages is bounded like what is kept of others'.
   std::size_t& credit_left = peer_at(self_).credit;
-  if (op.route != weft::route::inlined || body.wants_verdict != 0 || body.bytes > credit_left) return;
+  if (op.route != weft::route::inlined || !op.ready || body.wants_verdict != 0 || body.bytes > credit_left) return;
   credit_left -= body.bytes;
   messages_[message].envelope.has_payload = 1;
   out.push_back(about_message(action_type::keep_local, message, id));
@@ -112,9 +115,10 @@ void endpoint::announce_to_self(operation_id id, operation& op, announce body, a
 }
 
 void endpoint::start_receive(operation_id id, const origin& where, const payload_shape& shape, actions& out,
-                             group_number group) {
+                             group_number group, bool ready) {
   operation& op = *operations_.find(id);
   op.group = group;
+  op.ready = ready || is_mutated(mutation::readiness_on_stream);
   op.details.operation = operation_kind::receive;
   op.details.peer = where.any_rank ? -1 : where.rank;
   op.details.tag = where.tag;
@@ -134,13 +138,27 @@ void endpoint::start_receive(operation_id id, const origin& where, const payload
   if (where.any_rank && is_alone(group)) fail_receive(id, last_gone_, out);
 }
 
+void endpoint::make_ready(operation_id id, actions& out) {
+  operation* op = operations_.find(id);
+  if (op == nullptr || std::exchange(op->ready, true)) return;
+  if (op->details.operation == operation_kind::receive)
+    carry_if_ready(id, out);
+  else if (op->details.peer == self_)
+    (void)on_ready(self_, {.send = id}, out);
+  else
+    out.push_back(transmit(op->details.peer, protocol::ready{.send = id}));
+}
+
 void endpoint::cancel(operation_id id, errc why, actions& out) {
   operation* op = operations_.find(id);
   if (op == nullptr || op->leaving != errc{}) return;
   const bool receiving = op->details.operation == operation_kind::receive;
   if (op->state == operation_state::unmatched && receiving) return fail_receive(id, why, out);
+  if (!receiving && is_mutated(mutation::forget_on_cancel)) return fail_send(id, why, out);
   op->leaving = why;
-  if (receiving) {
+  if (op->state == operation_state::paired) {
+    undo_match(id, out);
+  } else if (receiving) {
     if (op->message != no_slot) ask_back(id, *op, out);
   } else if (op->details.peer == self_) {
     (void)on_withdraw(self_, {.send = id}, out);
@@ -155,7 +173,8 @@ void endpoint::cancel(operation_id id, errc why, actions& out) {
 void endpoint::close(actions& out) {
   closed_ = true;
   const auto unmatched = operations_.select([](const operation& op) {
-    return op.state == operation_state::unmatched || op.state == operation_state::withdrawing;
+    return op.state == operation_state::unmatched || op.state == operation_state::withdrawing ||
+           op.state == operation_state::paired;
   });
   for (const operation_id id : unmatched) {
     const operation* op = operations_.find(id);
@@ -217,7 +236,7 @@ void endpoint::become_matched(operation& op) noexcept {
 void endpoint::complete(operation_id id, boost::system::error_code code, actions& out) {
   operation& op = *operations_.find(id);
   if (op.state == operation_state::matched) --in_flight_;
-  if (op.message != no_slot) messages_.release(op.message);
+  if (op.message != no_slot) discard(std::exchange(op.message, no_slot), out);
   if (!code) op.details.phase = phase::done;
   out.push_back({.type = action_type::complete,
                  .route = op.route,

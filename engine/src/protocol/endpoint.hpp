@@ -50,11 +50,14 @@ class endpoint {
   void add_group(group_number group, std::vector<int> members);
 
   // The user's side.
-  /// Ranks are those of the root group, of which `group` has some.
+  /// Ranks are those of the root group, of which `group` has some. Where the buffer is not `ready` (a kernel is still
+  /// to fill or to read it), the operation takes its place in the order, and waits for `make_ready`.
   void start_send(operation_id id, const destination& where, const payload_shape& shape, actions& out,
-                  group_number group = root_group);
+                  group_number group = root_group, bool ready = true);
   void start_receive(operation_id id, const origin& where, const payload_shape& shape, actions& out,
-                     group_number group = root_group);
+                     group_number group = root_group, bool ready = true);
+  /// The buffer of an operation is ready. Without effect where it has ended.
+  void make_ready(operation_id id, actions& out);
   /// Ends an operation early, with `why`, where that is possible without harm to the other end. A send asks its
   /// receiver first, and what goes through the log asks the sequencer. Where it is too late the operation is carried
   /// out. The first reason given stays.
@@ -73,6 +76,7 @@ class endpoint {
   [[nodiscard]] bool on_withdraw(int peer, const withdraw& body, actions& out);
   [[nodiscard]] bool on_withdrawn(int peer, const withdrawn& body, actions& out);
   [[nodiscard]] bool on_credit(int peer, const credit& body);
+  [[nodiscard]] bool on_ready(int peer, const ready& body, actions& out);
   /// `why` is `peer_lost` or `peer_left`; the first reason given stays.
   void on_peer_gone(int peer, errc why, actions& out);
 
@@ -129,6 +133,10 @@ class endpoint {
   void announce_to_self(operation_id id, operation& op, announce body, actions& out);
   /// The message in that slot and the receive belong together; neither is in the queue any more.
   void match(operation_id receive, std::uint32_t message, payload_place place, actions& out);
+  /// Both are ready.
+  void carry(operation_id receive, std::uint32_t message, payload_place place, actions& out);
+  void wait_for_readiness(operation_id receive, std::uint32_t message, payload_place place, actions& out);
+  void carry_if_ready(operation_id receive, actions& out);
   void carry_inline(operation_id receive, std::uint32_t message, payload_place place, actions& out);
   void carry_on_link(operation_id receive, std::uint32_t message, actions& out);
   void carry_locally(operation_id receive, std::uint32_t message, actions& out);
@@ -140,6 +148,7 @@ class endpoint {
   void ask_back(operation_id receive, operation& op, actions& out);
   void tell_withdrawn(int source, operation_id send, actions& out);
   void undo_match(operation_id receive, actions& out);
+  void leave_log(std::uint32_t message, operation_id receive, operation& op, actions& out);
   void restore_message(std::uint32_t message, actions& out);
   void restore_receive(operation_id receive, actions& out);
 

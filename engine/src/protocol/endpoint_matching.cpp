@@ -3,6 +3,7 @@
 #include "protocol/endpoint.hpp"
 
 #include "protocol/action_makers.hpp"
+#include "protocol/mutation.hpp"
 
 #include <utility>
 
@@ -60,11 +61,45 @@ void endpoint::match(operation_id receive, std::uint32_t message, payload_place 
   if (problem == errc{} && uses_log(body.route) && log_lost_) problem = errc::sequencer_lost;
   if (problem != errc{}) return fail_match(receive, message, problem, place, out);
   op.details.here.bytes = body.bytes;
+  if (op.ready && body.is_ready != 0) return carry(receive, message, place, out);
+  wait_for_readiness(receive, message, place, out);
+}
 
+void endpoint::carry(operation_id receive, std::uint32_t message, payload_place place, actions& out) {
+  const announce& body = messages_[message].envelope;
   if (body.has_payload != 0) return carry_inline(receive, message, place, out);
   if (uses_log(body.route)) return carry_through_log(receive, message, out);
-  if (op.details.peer == self_) return carry_locally(receive, message, out);
+  if (messages_[message].source == self_) return carry_locally(receive, message, out);
   carry_on_link(receive, message, out);
+}
+
+// A match that is not ready stays here, where either end can have its half back: the log takes no entry that might not
+// be carried out at once, and its batches wait for no kernel, which might wait for them.
+void endpoint::wait_for_readiness(operation_id receive, std::uint32_t message, payload_place place, actions& out) {
+  operation& op = *operations_.find(receive);
+  op.state = operation_state::paired;
+  op.message = message;
+  messages_[message].receive = receive;
+  if (messages_[message].envelope.has_payload != 0 && place == payload_place::arriving)
+    out.push_back(about_message(action_type::keep_payload, message));
+}
+
+void endpoint::carry_if_ready(operation_id receive, actions& out) {
+  operation& op = *operations_.find(receive);
+  if (op.state != operation_state::paired || !op.ready || messages_[op.message].envelope.is_ready == 0) return;
+  const std::uint32_t message = std::exchange(op.message, no_slot);
+  messages_[message].receive = 0;
+  op.state = operation_state::unmatched;  // and in no queue: as it is when it is matched
+  carry(receive, message, payload_place::kept, out);
+}
+
+bool endpoint::on_ready(int peer, const ready& body, actions& out) {
+  const std::uint32_t message = messages_.find(peer, body.send);
+  if (message == no_slot) return true;  // withdrawn, or failed, meanwhile
+  held_message& held = messages_[message];
+  if (std::exchange(held.envelope.is_ready, std::uint8_t{1}) != 0) return is_mutated(mutation::readiness_on_stream);
+  if (held.receive != 0) carry_if_ready(held.receive, out);
+  return true;
 }
 
 void endpoint::carry_inline(operation_id receive, std::uint32_t message, payload_place place, actions& out) {
@@ -158,9 +193,13 @@ bool endpoint::on_withdraw(int peer, const withdraw& body, actions& out) {
     tell_withdrawn(peer, body.send, out);
     return true;
   }
-  operation& receive = *operations_.find(messages_[message].receive);
+  const operation_id matched = messages_[message].receive;
+  operation& receive = *operations_.find(matched);
   receive.sender_leaves = true;
-  ask_back(messages_[message].receive, receive, out);
+  if (receive.state == operation_state::paired)
+    undo_match(matched, out);
+  else
+    ask_back(matched, receive, out);
   return true;
 }
 
@@ -197,19 +236,14 @@ void endpoint::undo_match(operation_id receive, actions& out) {
   const bool sender_leaves = op.sender_leaves;
   const errc receiver_leaves = op.leaving;
   messages_[message].receive = 0;
-  out.push_back(about(action_type::unpublish, receive));
-  op.published = op.sender_leaves = op.asks_back = false;
+  op.sender_leaves = false;
+  if (op.state == operation_state::matched) leave_log(message, receive, op, out);
   op.state = operation_state::unmatched;
-  --in_flight_;
-  if (messages_[message].source == self_) {
-    operations_.find(messages_[message].envelope.send)->state = operation_state::unmatched;
-    --in_flight_;
-  }
 
   if (receiver_leaves != errc{}) complete(receive, receiver_leaves, out);
   if (sender_leaves) {
     const held_message dropped = messages_[message];
-    messages_.release(message);
+    discard(message, out);
     tell_withdrawn(dropped.source, dropped.envelope.send, out);
   } else {
     restore_message(message, out);
@@ -217,8 +251,18 @@ void endpoint::undo_match(operation_id receive, actions& out) {
   if (receiver_leaves == errc{}) restore_receive(receive, out);
 }
 
+void endpoint::leave_log(std::uint32_t message, operation_id receive, operation& op, actions& out) {
+  out.push_back(about(action_type::unpublish, receive));
+  op.published = op.asks_back = false;
+  --in_flight_;
+  if (messages_[message].source != self_) return;
+  operations_.find(messages_[message].envelope.send)->state = operation_state::unmatched;
+  --in_flight_;
+}
+
 void endpoint::restore_message(std::uint32_t message, actions& out) {
-  if (closed_ || peer_at(messages_[message].source).gone) return messages_.release(message);
+  const bool arrived_whole = messages_[message].envelope.has_payload != 0;
+  if (closed_ || (peer_at(messages_[message].source).gone && !arrived_whole)) return discard(message, out);
   if (const auto receive = queue_.put_back_message(message))
     match(operations_.name_of(*receive), message, payload_place::kept, out);
 }
@@ -248,6 +292,7 @@ void endpoint::discard(std::uint32_t message, actions& out) {
 
 void endpoint::give_credit(int source, const announce& body, actions& out) {
   peer_state& peer = peer_at(source);
+  if (is_mutated(mutation::leak_credit)) return;
   if (source == self_) {
     peer.credit += body.bytes;
     return;

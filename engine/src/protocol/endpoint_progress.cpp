@@ -36,7 +36,7 @@ bool endpoint::on_clear(int peer, const clear& body, actions& out) {
   operation* op = find(body.send, operation_kind::send, peer);
   // Ended here meanwhile, by a close: the goodbye that follows tells the receiver.
   if (op == nullptr) return true;
-  if (op->state == operation_state::matched || uses_log(op->route) || op->carried) return false;
+  if (op->state == operation_state::matched || uses_log(op->route) || op->carried || !op->ready) return false;
   become_matched(*op);
   op->details.phase = phase::transferring;
   out.push_back({.type = action_type::start_stream,
@@ -105,6 +105,8 @@ void endpoint::on_peer_gone(int peer, errc why, actions& out) {
       fail_send(id, why, out);
     else if (op.state == operation_state::unmatched)
       fail_receive(id, why, out);
+    else if (op.state == operation_state::paired && messages_[op.message].envelope.has_payload != 0)
+      continue;  // it waits for nothing of the peer's
     else if (!op.published)
       complete(id, why, out);
     // A matched receive in the log is failed by the launch thread, which knows whether it had begun.
@@ -153,6 +155,10 @@ void endpoint::on_log_lost(actions& out) {
   log_lost_ = true;
   for (const operation_id id : operations_.select([](const operation& op) { return op.published; }))
     out.push_back({.type = action_type::revoke, .operation = id, .code = errc::sequencer_lost});
+  const auto unready = operations_.select([this](const operation& op) {
+    return op.state == operation_state::paired && uses_log(messages_[op.message].envelope.route);
+  });
+  for (const operation_id id : unready) complete(id, errc::sequencer_lost, out);
 }
 
 }  // namespace weft::protocol

@@ -14,7 +14,8 @@ using communicator_id = std::uint32_t;
 using group_number = std::uint64_t;
 inline constexpr group_number root_group = 0;
 
-/// The communicator of all ranks. All others are numbered 1, 2, ... in the order of their first use.
+/// The first communicator of all ranks. All others are numbered 1, 2, ... in the order of their first use; a number is
+/// not used again.
 inline constexpr communicator_id group_communicator = 0;
 
 enum class communicator_kind : std::uint8_t {
@@ -37,7 +38,7 @@ struct transfer {
 /// Set-up of the entry's communicator. It stands before every other entry of that communicator, on each member.
 struct create {
   communicator_kind kind = communicator_kind::group;
-  std::vector<int> members;  ///< in order of rank; those that are gone included
+  std::vector<int> members;  ///< in order of rank, without those that are gone; the first one makes its unique id
 };
 
 /// Set-up of one direction between two ranks. It stands before the first batch that uses that direction, on both ends.
@@ -52,10 +53,18 @@ struct batch {
   std::vector<transfer> transfers;
 };
 
+/// The entry's communicator is destroyed on all of its members: none of them has anything unfinished on it, and it is
+/// not named again.
+struct evict {};
+
+/// The entry's communicator has failed at a member. Out of turn: a rank that is told aborts it at once, whatever it is
+/// waiting for. What the log has for it ends as `transfer_aborted`, and another one takes its place.
+struct abort {};
+
 struct log_entry {
   std::uint64_t number = 0;  ///< increases over the whole log, from 1
   communicator_id communicator = group_communicator;
-  std::variant<create, connect, batch> content;
+  std::variant<create, connect, batch, evict, abort> content;
 };
 
 /// An entry on its way to one rank.

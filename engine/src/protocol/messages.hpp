@@ -31,6 +31,7 @@ enum class message_type : std::uint8_t {
   withdrawn,     ///< receiver: forgotten
   credit,        ///< receiver: that much inline payload was consumed
   goodbye,       ///< I close; nothing follows
+  ready,         ///< sender: the buffer of my message may be read now
 };
 
 struct message_header {
@@ -53,7 +54,8 @@ struct announce {
   weft::route route;
   std::uint8_t has_payload;    ///< 1: `bytes` raw bytes follow
   std::uint8_t wants_verdict;  ///< 1: tell the sender once it is matched
-  std::uint8_t reserved[2];
+  std::uint8_t is_ready;       ///< 0: nobody may read its buffer before `ready` has come
+  std::uint8_t reserved;
 
   [[nodiscard]] payload_shape shape() const noexcept { return {bytes, kind, element, memory, fingerprint}; }
 };
@@ -110,6 +112,11 @@ struct goodbye {
   std::uint64_t reserved;
 };
 
+struct ready {
+  static constexpr auto type = message_type::ready;
+  operation_id send;
+};
+
 /// The body of a message, or nothing where there are fewer bytes than that.
 template <class Body>
 requires std::is_trivially_copyable_v<Body>
@@ -124,8 +131,8 @@ requires std::is_trivially_copyable_v<Body>
 [[nodiscard]] constexpr bool is_valid(const announce& body) noexcept {
   return body.kind <= payload_kind::objects && body.element <= element_type::c128 &&
          body.memory <= memory_kind::device && body.route > weft::route::automatic && body.route <= weft::route::pair &&
-         body.has_payload <= 1 && body.wants_verdict <= 1 &&
-         (body.has_payload == 0 || body.route == weft::route::inlined);
+         body.has_payload <= 1 && body.wants_verdict <= 1 && body.is_ready <= 1 &&
+         (body.has_payload == 0 || (body.route == weft::route::inlined && body.is_ready == 1));
 }
 [[nodiscard]] constexpr bool is_valid(const refused& body) noexcept {
   return body.sent_kind <= payload_kind::objects && body.sent_element <= element_type::c128 &&

@@ -17,6 +17,7 @@ enum class operation_state : std::uint8_t {
   allocated,    ///< named, not started
   unmatched,    ///< announced, or posted
   withdrawing,  ///< a send that asks its receiver to forget it
+  paired,       ///< a receive with a message, one of whose buffers is not ready
   matched,      ///< carried out by the link or through the log, to its end
 };
 
@@ -27,6 +28,7 @@ struct operation {
   weft::route route = weft::route::automatic;
   bool published = false;           ///< the launch thread may carry it out
   bool carried = false;             ///< a send whose bytes rode in the announcement
+  bool ready = true;                ///< its buffer may be read, or written
   bool any_source = false;          ///< a receive posted with this wildcard
   bool any_tag = false;             ///< and with that one
   bool sender_leaves = false;       ///< of a receive: the sender of its message wants it back

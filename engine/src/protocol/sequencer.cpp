@@ -1,55 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/sequencer.hpp"
 
+#include "protocol/mutation.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <numeric>
 #include <utility>
 
 namespace weft::protocol {
-namespace {
 
-std::uint64_t pair_key(const transfer& what) {
-  const auto [low, high] = std::minmax(what.source, what.destination);
-  return std::uint64_t{static_cast<std::uint32_t>(low)} << 32 | static_cast<std::uint32_t>(high);
-}
-
-}  // namespace
-
-sequencer::sequencer(int ranks) : ranks_(static_cast<std::size_t>(ranks)), shape_(ranks) {
-  communicator& group = communicators_.emplace_back();
-  group.members.resize(ranks_.size());
-  std::iota(group.members.begin(), group.members.end(), 0);
-  add_group(root_group, group.members);
+sequencer::sequencer(int ranks, const sequencer_limits& limits)
+    : limits_(limits), ranks_(static_cast<std::size_t>(ranks)), shape_(ranks) {
+  std::vector<int> all(ranks_.size());
+  std::iota(all.begin(), all.end(), 0);
+  add_group(root_group, std::move(all));
+  (void)open_group(root_group);
 }
 
 void sequencer::add_group([[maybe_unused]] group_number group, std::vector<int> members) {
   assert(group == groups_.size() && "groups are numbered in the order of their making");
   groups_.push_back(std::move(members));
-  group_communicators_.push_back(group_communicator);
+  group_communicators_.emplace_back();
 }
 
 // ---- events
 
 void sequencer::matched(communicator_kind kind, const transfer& what, outbox& out) {
   count(what, true);
-  const communicator_id id = open(kind, what);
-  communicators_[id].pending.add(what);
+  const communicator_id id = open(kind, what, out);
+  communicators_.at(id).pending.add(what);
   append_batches(id, out);
 }
 
 bool sequencer::withdraw(communicator_kind kind, const transfer& what) {
-  communicator_id id = group_communicator;
+  const auto withdraw_from = [&](communicator_id id) { return communicators_.at(id).pending.withdraw(what); };
+  bool found = false;
   if (kind == communicator_kind::pair) {
-    const auto found = pairs_.find(pair_key(what));
-    if (found == pairs_.end()) return false;
-    id = found->second;
-  } else {
-    id = group_communicators_[what.group];
+    const auto pair = pairs_.find(std::minmax(what.source, what.destination));
+    found = pair != pairs_.end() && withdraw_from(pair->second);
   }
-  if (!communicators_[id].pending.withdraw(what)) return false;
-  count(what, false);
-  return true;
+  // Where a pair goes, too, if it is beyond the budget.
+  const auto& group = group_communicators_[what.group];
+  if (!found) found = group && withdraw_from(*group);
+  if (found) count(what, false);
+  return found || is_mutated(mutation::withdraw_from_log);
 }
 
 bool sequencer::finished(int rank, std::uint64_t entry, outbox& out) {
@@ -63,8 +58,12 @@ bool sequencer::finished(int rank, std::uint64_t entry, outbox& out) {
   if (!unreported.empty()) return true;
   const communicator_id id = found->second.communicator;
   unfinished_.erase(found);
-  --communicators_[id].unfinished;
-  append_batches(id, out);
+  communicator& on = communicators_.at(id);
+  --on.unfinished;
+  if (!on.retired)
+    append_batches(id, out);
+  else if (on.unfinished == 0)
+    communicators_.erase(id);
   return true;
 }
 
@@ -75,46 +74,26 @@ void sequencer::rank_gone(int rank, outbox& out) {
   std::vector<std::uint64_t> entries;
   for (const auto& [entry, unfinished] : unfinished_) entries.push_back(entry);
   for (const std::uint64_t entry : entries) (void)finished(rank, entry, out);
+  for (const communicator_id pair : std::vector(state_of(rank).pairs))
+    if (communicators_.at(pair).is_idle()) evict_pair(pair, out);
 }
 
 // ---- what there is
 
 int sequencer::unfinished_batches(communicator_id id) const {
-  return id < communicators_.size() ? communicators_[id].unfinished : 0;
+  const auto found = communicators_.find(id);
+  return found != communicators_.end() ? found->second.unfinished : 0;
 }
 
 std::size_t sequencer::pending_transfers(communicator_id id) const {
-  return id < communicators_.size() ? communicators_[id].pending.size() : 0;
+  const auto found = communicators_.find(id);
+  return found != communicators_.end() ? found->second.pending.size() : 0;
 }
 
 std::span<const int> sequencer::members(communicator_id id) const {
-  if (id >= communicators_.size()) return {};
-  return communicators_[id].members;
-}
-
-communicator_id sequencer::open(communicator_kind kind, const transfer& what) {
-  return kind == communicator_kind::group ? open_group(what.group) : open_pair(what);
-}
-
-communicator_id sequencer::open_group(group_number number) {
-  communicator_id& id = group_communicators_[number];
-  if (number == root_group || id != group_communicator) return id;
-  id = static_cast<communicator_id>(communicators_.size());
-  communicators_.emplace_back().members = groups_[number];
-  return id;
-}
-
-communicator_id sequencer::open_pair(const transfer& what) {
-  assert(what.source != what.destination && "there is no pair of one rank");
-  const auto next = static_cast<communicator_id>(communicators_.size());
-  const auto [at, is_new] = pairs_.try_emplace(pair_key(what), next);
-  if (is_new) {
-    communicator& pair = communicators_.emplace_back();
-    const auto [low, high] = std::minmax(what.source, what.destination);
-    pair.kind = communicator_kind::pair;
-    pair.members = {low, high};
-  }
-  return at->second;
+  const auto found = communicators_.find(id);
+  if (found == communicators_.end()) return {};
+  return found->second.members;
 }
 
 void sequencer::count(const transfer& what, bool opened) {
@@ -128,7 +107,7 @@ void sequencer::count(const transfer& what, bool opened) {
 // ---- the log
 
 void sequencer::append_batches(communicator_id id, outbox& out) {
-  communicator& on = communicators_[id];
+  communicator& on = communicators_.at(id);
   while (on.unfinished < max_unfinished_batches && !on.pending.is_empty()) {
     taken_.clear();
     shape_.clear();
@@ -147,11 +126,11 @@ void sequencer::drop_orphans() {
 }
 
 void sequencer::append_set_ups(communicator_id id, outbox& out) {
-  communicator& on = communicators_[id];
+  communicator& on = communicators_.at(id);
   if (!std::exchange(on.created, true)) {
-    const log_entry entry{++last_entry_, id, create{on.kind, on.members}};
-    for (const int member : on.members)
-      if (!state_of(member).gone) out.push_back({member, entry});
+    create creation{on.kind, on.members};
+    std::erase_if(creation.members, [this](int member) { return state_of(member).gone; });
+    append_to_members(id, {++last_entry_, id, std::move(creation)}, out);
   }
   for (const auto& [what, first_use] : taken_) {
     // NCCL connects a direction on its first use, and blocks the host meanwhile; a rank reaches itself by a copy.
@@ -160,6 +139,11 @@ void sequencer::append_set_ups(communicator_id id, outbox& out) {
     for (const int end : {what.source, what.destination})
       if (!state_of(end).gone) out.push_back({end, entry});
   }
+}
+
+void sequencer::append_to_members(communicator_id id, const log_entry& entry, outbox& out) {
+  for (const int member : communicators_.at(id).members)
+    if (!state_of(member).gone) out.push_back({member, entry});
 }
 
 void sequencer::append_batch(communicator_id id, outbox& out) {
@@ -175,7 +159,9 @@ void sequencer::append_batch(communicator_id id, outbox& out) {
     unfinished.unreported.push_back({out[i].rank, std::get<batch>(out[i].entry.content).transfers.size()});
     state_of(out[i].rank).part = 0;
   }
-  ++communicators_[id].unfinished;
+  communicator& on = communicators_.at(id);
+  ++on.unfinished;
+  on.last_use = last_entry_;
 }
 
 void sequencer::append_part(int rank, communicator_id id, const transfer& what, outbox& out) {

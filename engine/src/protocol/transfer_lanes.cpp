@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/transfer_lanes.hpp"
 
+#include "protocol/mutation.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -70,7 +72,8 @@ void transfer_lanes::take(batch_shape& shape, std::vector<taken_transfer>& taken
       *kept++ = index;
       continue;
     }
-    taken.push_back({remove(from, none, from.first), !std::exchange(from.used, true)});
+    do taken.push_back({remove(from, none, from.first), !std::exchange(from.used, true)});
+    while (is_mutated(mutation::no_caps) && from.first != none);
     if (from.first != none) refilled_.push_back(index);
   }
   const auto older = [this](std::uint32_t a, std::uint32_t b) { return is_older(a, b); };

@@ -30,6 +30,11 @@ class transfer_lanes {
   /// lanes where something waits, not on how much.
   void take(batch_shape& shape, std::vector<taken_transfer>& taken);
 
+  /// All directions are unused again: another communicator carries what waits.
+  void forget_use() noexcept {
+    for (lane& one : lanes_) one.used = false;
+  }
+
   [[nodiscard]] bool is_empty() const noexcept { return size_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 

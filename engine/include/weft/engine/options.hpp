@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/engine/operation_details.hpp>
+#include <weft/engine/peer.hpp>
 #include <weft/engine/rendezvous.hpp>
 
 #include <boost/system/error_code.hpp>
@@ -65,6 +66,13 @@ struct engine_options {
   std::chrono::milliseconds join_timeout{60'000};
   /// For creating or connecting a communicator.
   std::chrono::milliseconds set_up_timeout{30'000};
+  /// For a batch of transfers by `device` or `pair`, from its launch to its end; `no_limit`: as long as it takes.
+  /// Beyond it the communicator is aborted at all of its ranks, what was under way on it ends as `transfer_aborted`,
+  /// and later transfers take a new one.
+  std::chrono::nanoseconds launch_timeout = no_limit;
+  /// Pair communicators that a rank has at a time. Beyond it the one unused for longest is destroyed, if it has been
+  /// idle for long; if none has, the transfer takes the communicator of its group. What rank 0 says holds for all.
+  std::size_t pair_budget = 16;
   /// Over TCP: a peer whose host has answered nothing for that long is lost, and so is one that has taken in nothing
   /// for that long while all buffers towards it are full. Longer than routers take to find another way and than
   /// executors should be blocked, shorter than the patience of a job.

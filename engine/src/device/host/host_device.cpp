@@ -119,6 +119,19 @@ void host_device::finish_set_up(boost::system::error_code code) {
   boost::asio::post(context_, [this, code] { events_.on_set_up(code); });
 }
 
+// Later: this may be called while the communicators are being walked through.
+void host_device::destroy(communicator_id communicator) {
+  boost::asio::post(context_, [this, communicator] {
+    forget_early(communicators_[communicator].key);
+    communicators_.erase(communicator);
+    events_.on_set_up({});
+  });
+}
+
+void host_device::forget_early(std::uint64_t key) {
+  std::erase_if(early_, [key](const auto& connection) { return connection.first.second == key; });
+}
+
 void host_device::abort_set_up(boost::system::error_code code) {
   if (set_up_) finish_set_up(code);
 }
@@ -202,6 +215,14 @@ void host_device::report_groups() {
 
 void host_device::refuse(communicator_id communicator, int peer, bool sending) {
   channel(communicator, peer, sending).fail(errc::transfer_aborted, errc::transfer_aborted);
+}
+
+void host_device::abort(communicator_id communicator, boost::system::error_code code) {
+  if (set_up_ && set_up_->communicator == communicator) finish_set_up(code);
+  const auto found = communicators_.find(communicator);
+  if (found == communicators_.end()) return;
+  for (auto& [key, lane] : found->second.channels) lane->fail(code, code);
+  forget_early(found->second.key);
 }
 
 void host_device::on_rank_gone(int rank, boost::system::error_code code) {

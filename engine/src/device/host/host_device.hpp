@@ -34,9 +34,11 @@ class host_device final : public device, private channel_events {
   [[nodiscard]] unique_id make_unique_id() override;
   void create(communicator_id communicator, std::span<const int> members, const unique_id& id) override;
   void connect(communicator_id communicator, int source, int destination) override;
+  void destroy(communicator_id communicator) override;
   void abort_set_up(boost::system::error_code code) override;
   void issue(communicator_id communicator, group_id group, std::span<const device_transfer> transfers) override;
   void refuse(communicator_id communicator, int peer, bool sending) override;
+  void abort(communicator_id communicator, boost::system::error_code code) override;
   void on_rank_gone(int rank, boost::system::error_code code) override;
   void abort_all(boost::system::error_code code) override;
 
@@ -61,6 +63,7 @@ class host_device final : public device, private channel_events {
                         boost::system::error_code code) override;
   [[nodiscard]] host_channel& channel(communicator_id communicator, int peer, bool sending);
   void copy_to_self(communicator_id communicator, group_state& group, std::span<const device_transfer> transfers);
+  void forget_early(std::uint64_t key);
   void report_groups();
   void report_groups_later();
   void finish_set_up(boost::system::error_code code);

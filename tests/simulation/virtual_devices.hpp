@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "world.hpp"
+
+#include <weft/engine/error.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <tuple>
+#include <vector>
+
+namespace weft::simulation {
+
+/// The devices of all ranks, with NCCL's rules at their strictest:
+///  - a communicator is one queue of groups on each rank;
+///  - at most so many communicators are resident on a device: which ones, the device decides;
+///  - a group ends as a whole, once all of its partners are resident with groups of the same shape, and their partners
+///    with theirs; groups of different shapes wait for ever (NVIDIA/nccl#1279, #2130);
+///  - a group of more than 8 peers, or with a direction twice, is cut into several, on each rank elsewhere (pytorch
+///    #174288);
+///  - creating and connecting block the caller until all concerned have called, and may wait for the device to be quiet;
+///    destroying frees memory, which waits for it too (#48, #239).
+class virtual_devices {
+ public:
+  using communicator_id = std::uint32_t;
+  using callback = std::function<void()>;
+
+  struct operation {
+    int peer = -1;
+    bool sending = false;
+    buffer* memory = nullptr;
+  };
+
+  virtual_devices(world& all, const setting& how);
+
+  // Calls of one rank's launch thread. `done` is called once, later.
+  void create(int rank, communicator_id on, const std::vector<int>& members, callback done);
+  void connect(int rank, communicator_id on, int source, int destination, callback done);
+  void destroy(int rank, communicator_id on, callback done);
+  void launch(int rank, communicator_id on, std::vector<operation> operations, callback done);
+
+  /// Nothing is under way.
+  [[nodiscard]] bool is_quiet() const;
+
+ private:
+  struct group {
+    int rank = -1;
+    communicator_id on = 0;
+    std::vector<operation> operations;
+    callback done;
+    bool resident = false;
+    bool ending = false;
+  };
+  struct device {
+    std::map<communicator_id, std::deque<std::unique_ptr<group>>> queues;  ///< without empty ones
+    std::set<communicator_id> communicators;
+    std::size_t residents = 0;
+  };
+  /// Creating, or connecting one direction of, a communicator.
+  using set_up_name = std::tuple<communicator_id, int, int>;
+  struct set_up {
+    std::size_t callers = 0;  ///< that it takes
+    std::map<int, callback> called;
+  };
+
+  device& at(int rank) { return devices_[static_cast<std::size_t>(rank)]; }
+  void join_set_up(int rank, const set_up_name& name, std::size_t callers, callback done);
+  void progress();
+  void admit(device& on);
+  void end_set_ups();
+  void end_groups();
+  [[nodiscard]] group* front(int rank, communicator_id on);
+  [[nodiscard]] bool collect(group& first, std::vector<group*>& all);
+  [[nodiscard]] static bool mirrors(const group& one, const group& other);
+  [[nodiscard]] static bool has_both_ends_to_self(const group& one);
+  [[nodiscard]] bool is_ready(const group& one) const;
+  void end(const std::vector<group*>& all);
+  static void move_payload(const group& from, group& to);
+  [[nodiscard]] std::vector<std::vector<operation>> cut(int rank, std::vector<operation> operations);
+
+  world& world_;
+  std::size_t slots_;
+  bool synchronizes_;
+  std::vector<device> devices_;
+  std::map<set_up_name, set_up> set_ups_;
+};
+
+}  // namespace weft::simulation

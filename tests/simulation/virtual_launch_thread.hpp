@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "protocol/log_follower.hpp"
+#include "protocol/operation_table.hpp"
+#include "virtual_devices.hpp"
+#include "world.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+namespace weft::simulation {
+
+/// What the sequencer says to a launch thread, and the other way round.
+/// @{
+struct identity {
+  protocol::communicator_id communicator;
+};
+struct finished {
+  std::uint64_t entry;
+};
+struct failed {
+  protocol::communicator_id communicator;
+};
+using from_sequencer = std::variant<protocol::log_entry, identity>;
+using to_sequencer = std::variant<finished, identity, failed>;
+/// @}
+
+/// Carries out the log of one rank, by the same follower as the engine's launch thread. It wakes late.
+class virtual_launch_thread {
+ public:
+  struct connections {
+    std::function<void(const to_sequencer&)> report;
+    std::function<void(protocol::operation_id, boost::system::error_code)> transferred;
+  };
+
+  virtual_launch_thread(world& all, virtual_devices& devices, const setting& how, int rank, connections to);
+
+  // From the rank's loop.
+  void publish(protocol::operation_id id, buffer& memory) { published_[id] = &memory; }
+  bool revoke(protocol::operation_id id) { return published_.erase(id) != 0; }
+
+  /// The log's link has brought something.
+  void hear(const from_sequencer& message);
+
+  [[nodiscard]] bool is_idle() const noexcept {
+    return inbox_.empty() && follower_.waiting() == 0 && !follower_.is_setting_up() && published_.empty();
+  }
+
+ private:
+  using news = std::function<void()>;
+
+  void wake_with(news what);
+  void wake();
+  void take(const from_sequencer& message);
+  void advance();
+  void create(const protocol::log_entry& entry, const protocol::create& what);
+  void issue(protocol::communicator_id on, std::uint64_t number, const protocol::batch& what);
+  void add_operation(std::vector<virtual_devices::operation>& group, std::vector<protocol::operation_id>& names,
+                     const protocol::transfer& one, bool sending);
+  void set_up_ended();
+  void batch_ended(protocol::communicator_id on, std::uint64_t number, const std::vector<protocol::operation_id>& names);
+
+  world& world_;
+  virtual_devices& devices_;
+  int rank_;
+  connections to_;
+  protocol::log_follower follower_;
+  std::unordered_map<protocol::operation_id, buffer*> published_;
+  std::vector<news> inbox_;
+  bool wake_planned_ = false;
+};
+
+}  // namespace weft::simulation

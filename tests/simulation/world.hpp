@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "schedule.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace weft::simulation {
+
+/// What must not happen has happened. The first word of the text says what kind it is: `hang`, `payload`, `outcome`,
+/// `buffer`, `device`, `protocol` or `leftover`.
+class violation : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// How the machines are on which a program runs.
+struct setting {
+  std::uint32_t seed = 0;
+  int ranks = 4;
+  int messages = 40;
+  std::size_t residency = 1;            ///< communicators that may have unfinished groups on a device
+  std::size_t pair_budget = 16;         ///< pair communicators that a rank may have
+  std::uint64_t eviction_patience = 0;  ///< entries of the log
+  bool set_up_synchronizes = true;      ///< set-ups wait until the device is quiet
+};
+
+/// The memory of one operation. Its elements stand for bytes.
+struct buffer {
+  using contents = std::vector<std::uint16_t>;
+
+  int operation = -1;
+  contents content;
+  bool ready = true;      ///< a kernel of the user has finished with it
+  bool released = false;  ///< the operation is over: it is the user's again
+
+  /// Whoever reads or writes it says so first.
+  void touch(const char* who) const {
+    const std::string name = std::string(who) + " touches the buffer of operation " + std::to_string(operation);
+    if (released) throw violation("buffer: " + name + " after its end");
+    if (!ready) throw violation("buffer: " + name + " before it is ready");
+  }
+};
+
+/// What all parts of a simulation share.
+struct world {
+  explicit world(const setting& how, std::ostream* trace_to) : time(how.seed), trace(trace_to) {}
+
+  schedule time;
+  std::ostream* trace;
+
+  /// Writes a line of the trace, if there is one.
+  template <class... Parts>
+  void note(int rank, const Parts&... parts) {
+    if (trace == nullptr) return;
+    *trace << time.now() << "\trank " << rank << '\t';
+    (*trace << ... << parts);
+    *trace << '\n';
+  }
+};
+
+}  // namespace weft::simulation

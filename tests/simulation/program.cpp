@@ -20,6 +20,10 @@ enum class reception : std::uint8_t {
 
 constexpr std::uint64_t first_any_source_tag = 4;
 constexpr std::uint64_t tags = 6;
+constexpr std::uint64_t first_warm_up_tag = 1'000;
+
+/// A deadline for operations that may lack a counterpart.
+constexpr int long_limit = 1'000'000;
 
 /// Makes the messages of a program one after the other, and gives both their ends to coroutines that start theirs in
 /// this order. So a program without provoked ends needs no luck: of the messages that are not over, both ends of the
@@ -46,7 +50,8 @@ class generator {
     made_.provokes_ends = one_in(2);
     made_.provokes_mismatches = made_.provokes_ends && one_in(4);
     made_.has_unready = shape_.with_unready && one_in(2);
-    busy_ = one_in(3);
+    if (one_in(4)) warm_up();
+    busy_ = busy_ || one_in(3);
     for (int i = 0; i < shape_.messages; ++i) message();
     return std::move(made_);
   }
@@ -106,6 +111,30 @@ class generator {
     last.operations.push_back(receive.number);
   }
 
+  // ---- neighbours all know each other, and then everybody sends at once
+
+  void warm_up() {
+    for (int low = 0; low < shape_.ranks; ++low)
+      for (int step = 1; step <= std::min(3, shape_.ranks - 1); ++step) {
+        const int other = (low + step) % shape_.ranks;
+        planned_operation& send = add(0, true, low);
+        send.peer = other;
+        send.via = weft::route::pair;
+        send.tag = first_warm_up_tag + static_cast<std::uint64_t>(step);
+        send.units = 1;
+        if (made_.provokes_ends) send.limit = long_limit;
+        const planned_operation sent = send;
+        planned_operation& receive = add(0, false, other);
+        receive.peer = low;
+        receive.tag = sent.tag;
+        receive.units = 1;
+        receive.limit = sent.limit;
+        wait_for(low, sent.number);
+        wait_for(other, receive.number);
+      }
+    busy_ = all_in_one_ = true;
+  }
+
   // ---- messages of any kind
 
   void message() {
@@ -114,7 +143,7 @@ class generator {
     const int source = some(members.size());
     const int destination = some(members.size());
     const bool unready = made_.has_unready && one_in(3);
-    const reception how = made_.provokes_ends ? static_cast<reception>(below(3)) : reception_of(group, destination);
+    const reception how = reception_of(group, destination);
     const std::uint64_t tag = tag_for(how);
     const std::size_t units = units_for(how, group, source, destination, tag);
 
@@ -132,8 +161,9 @@ class generator {
     receive.units = made_.provokes_mismatches && one_in(10) ? units + 1 : units;
 
     const bool by_name = !any_source && !receive.any_tag;
-    const std::size_t coroutine =
-        made_.provokes_ends ? below(coroutines) : (static_cast<std::size_t>(source + destination) + tag) % patient;
+    std::size_t coroutine = (static_cast<std::size_t>(source + destination) + tag) % patient;
+    if (made_.provokes_ends) coroutine = below(coroutines);
+    if (all_in_one_) coroutine = 0;
     for (planned_operation* one : {&send, &receive}) {
       if (unready && (by_name || made_.provokes_ends)) make_unready(*one);
       if (made_.provokes_ends) provoke_end(*one);
@@ -145,7 +175,9 @@ class generator {
   }
 
   /// The same for all receives of a rank in a group, or they might take each other's messages.
-  reception reception_of(int group, int destination) const {
+  reception reception_of(int group, int destination) {
+    if (all_in_one_) return reception::by_tag;  // nor those of the warm-up
+    if (made_.provokes_ends) return static_cast<reception>(below(3));
     const std::size_t mixed = (made_.seed >> 3) + static_cast<std::size_t>(7 * group + destination);
     return static_cast<reception>(std::array{0, 0, 0, 1, 2}[mixed % 5]);
   }
@@ -187,7 +219,6 @@ class generator {
   }
 
   void provoke_end(planned_operation& operation) {
-    static constexpr int long_limit = 1'000'000;
     static constexpr std::size_t soon = 300;
     operation.limit = one_in(6) ? some(soon) : long_limit;
     if (one_in(4)) operation.cancelled_after = some(soon);
@@ -223,7 +254,8 @@ class generator {
   program_shape shape_;
   std::mt19937 random_;
   program made_;
-  bool busy_ = false;  ///< nobody waits: everything is started at once
+  bool busy_ = false;        ///< nobody waits: everything is started at once
+  bool all_in_one_ = false;  ///< by one coroutine of each rank
 };
 
 }  // namespace

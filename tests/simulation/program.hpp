@@ -45,6 +45,7 @@ struct planned_operation {
   int ready_after = -1;        ///< the operation of this rank whose end makes the buffer ready; -1: it always is
   int cancelled_after = -1;    ///< ticks after its start; -1: never
   int limit = -1;              ///< its deadline in ticks after its start; -1: none
+  bool left_out = false;       ///< nobody starts it
 };
 
 /// Operations that are started together, in this order.

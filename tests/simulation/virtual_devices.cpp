@@ -30,6 +30,7 @@ virtual_devices::virtual_devices(world& all, const setting& how)
     : world_(all),
       slots_(how.residency),
       synchronizes_(how.set_up_synchronizes),
+      gets_stuck_(how.groups_get_stuck),
       devices_(static_cast<std::size_t>(how.ranks)) {}
 
 bool virtual_devices::is_quiet() const {
@@ -69,13 +70,36 @@ void virtual_devices::launch(int rank, communicator_id on, std::vector<operation
     queue.back()->rank = rank;
     queue.back()->on = on;
     queue.back()->operations = std::move(piece);
+    queue.back()->stuck = gets_stuck_ && world_.time.below(50) == 0;
   }
   at(rank).queues[on].back()->done = std::move(done);
   progress();
 }
 
-std::vector<std::vector<virtual_devices::operation>> virtual_devices::cut(int rank,
-                                                                          std::vector<operation> operations) {
+void virtual_devices::abort(int rank, communicator_id on) {
+  for (auto& [name, waiting] : set_ups_) {
+    if (std::get<communicator_id>(name) != on) continue;
+    auto call = waiting.called.extract(rank);
+    if (!call.empty()) end_later(std::move(call.mapped()), errc::transfer_aborted);
+  }
+  std::erase_if(set_ups_, [](const auto& one) { return one.second.called.empty(); });
+  const auto found = at(rank).queues.find(on);
+  if (found == at(rank).queues.end()) return;
+  std::erase_if(found->second, [&](const std::unique_ptr<group>& one) {
+    if (one->ending) return false;
+    if (one->resident) --at(rank).residents;
+    if (one->done) end_later(std::move(one->done), errc::transfer_aborted);
+    return true;
+  });
+  if (found->second.empty()) at(rank).queues.erase(found);
+  progress();
+}
+
+void virtual_devices::end_later(callback done, boost::system::error_code code) {
+  world_.time.after_some_delay([done = std::move(done), code] { done(code); });
+}
+
+std::vector<std::vector<virtual_devices::operation>> virtual_devices::cut(int rank, std::vector<operation> operations) {
   std::set<int> peers;
   bool repeats = false;
   for (const operation& one : operations) {
@@ -111,11 +135,10 @@ void virtual_devices::end_set_ups() {
   for (auto next = set_ups_.begin(); next != set_ups_.end();) {
     const auto current = next++;
     auto& [name, waiting] = *current;
-    const bool quiet = !synchronizes_ || std::all_of(waiting.called.begin(), waiting.called.end(), [this](auto& one) {
-      return at(one.first).queues.empty();
-    });
+    const bool quiet = !synchronizes_ || std::all_of(waiting.called.begin(), waiting.called.end(),
+                                                     [this](auto& one) { return at(one.first).queues.empty(); });
     if (waiting.called.size() < waiting.callers || !quiet) continue;
-    for (auto& [rank, done] : waiting.called) world_.time.after_some_delay(std::move(done));
+    for (auto& [rank, done] : waiting.called) end_later(std::move(done), {});
     set_ups_.erase(current);
   }
 }
@@ -140,7 +163,7 @@ bool virtual_devices::collect(group& first, std::vector<group*>& all) {
   all.push_back(&first);
   for (std::size_t i = 0; i < all.size(); ++i) {
     group& one = *all[i];
-    if (!one.resident || one.ending || !at(one.rank).communicators.contains(one.on)) return false;
+    if (!one.resident || one.ending || one.stuck || !at(one.rank).communicators.contains(one.on)) return false;
     if (!is_ready(one) || !has_both_ends_to_self(one)) return false;
     for (const operation& part : one.operations) {
       if (part.peer == one.rank) continue;
@@ -175,7 +198,7 @@ void virtual_devices::end(const std::vector<group*>& all) {
   for (group* ended : all) {
     device& on = at(ended->rank);
     auto& queue = on.queues[ended->on];
-    if (ended->done) world_.time.after_some_delay(std::move(ended->done));
+    if (ended->done) end_later(std::move(ended->done), {});
     --on.residents;
     const communicator_id id = ended->on;
     queue.pop_front();

@@ -23,12 +23,13 @@ namespace weft::simulation {
 ///    with theirs; groups of different shapes wait for ever (NVIDIA/nccl#1279, #2130);
 ///  - a group of more than 8 peers, or with a direction twice, is cut into several, on each rank elsewhere (pytorch
 ///    #174288);
-///  - creating and connecting block the caller until all concerned have called, and may wait for the device to be quiet;
+///  - creating and connecting block the caller until all concerned have called, and may wait for the device to be
+///  quiet;
 ///    destroying frees memory, which waits for it too (#48, #239).
 class virtual_devices {
  public:
   using communicator_id = std::uint32_t;
-  using callback = std::function<void()>;
+  using callback = std::function<void(boost::system::error_code)>;
 
   struct operation {
     int peer = -1;
@@ -43,6 +44,11 @@ class virtual_devices {
   void connect(int rank, communicator_id on, int source, int destination, callback done);
   void destroy(int rank, communicator_id on, callback done);
   void launch(int rank, communicator_id on, std::vector<operation> operations, callback done);
+  /// What is under way on this rank's end of a communicator ends as `transfer_aborted`.
+  void abort(int rank, communicator_id on);
+
+  /// A group may have waited for it, where that is the fault.
+  void buffer_became_ready() { progress(); }
 
   /// Nothing is under way.
   [[nodiscard]] bool is_quiet() const;
@@ -55,6 +61,7 @@ class virtual_devices {
     callback done;
     bool resident = false;
     bool ending = false;
+    bool stuck = false;
   };
   struct device {
     std::map<communicator_id, std::deque<std::unique_ptr<group>>> queues;  ///< without empty ones
@@ -80,12 +87,14 @@ class virtual_devices {
   [[nodiscard]] static bool has_both_ends_to_self(const group& one);
   [[nodiscard]] bool is_ready(const group& one) const;
   void end(const std::vector<group*>& all);
+  void end_later(callback done, boost::system::error_code code);
   static void move_payload(const group& from, group& to);
   [[nodiscard]] std::vector<std::vector<operation>> cut(int rank, std::vector<operation> operations);
 
   world& world_;
   std::size_t slots_;
   bool synchronizes_;
+  bool gets_stuck_;
   std::vector<device> devices_;
   std::map<set_up_name, set_up> set_ups_;
 };

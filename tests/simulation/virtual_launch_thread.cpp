@@ -4,10 +4,21 @@
 #include <utility>
 
 namespace weft::simulation {
+namespace {
+
+/// Longer than what is not stuck takes in most runs; and where it does take longer, it is aborted all the same.
+constexpr schedule::ticks launch_timeout = 5'000;
+
+}  // namespace
 
 virtual_launch_thread::virtual_launch_thread(world& all, virtual_devices& devices, const setting& how, int rank,
                                              connections to)
-    : world_(all), devices_(devices), rank_(rank), to_(std::move(to)), follower_(rank, how.residency) {}
+    : world_(all),
+      devices_(devices),
+      rank_(rank),
+      to_(std::move(to)),
+      follower_(rank, how.residency),
+      has_launch_timeout_(how.groups_get_stuck) {}
 
 void virtual_launch_thread::hear(const from_sequencer& message) {
   wake_with([this, message] { take(message); });
@@ -25,18 +36,24 @@ void virtual_launch_thread::wake() {
 }
 
 void virtual_launch_thread::take(const from_sequencer& message) {
-  if (const auto* shown = std::get_if<identity>(&message))
-    follower_.identity_arrived(shown->communicator);
-  else
-    follower_.append(std::get<protocol::log_entry>(message));
+  if (const auto* shown = std::get_if<identity>(&message)) return follower_.identity_arrived(shown->communicator);
+  const auto& entry = std::get<protocol::log_entry>(message);
+  if (!std::holds_alternative<protocol::abort>(entry.content)) return follower_.append(entry);
+  follower_.failed_elsewhere(entry.communicator, errc::transfer_aborted);
+  abort(entry.communicator);
+}
+
+void virtual_launch_thread::abort(protocol::communicator_id on) {
+  world_.note(rank_, "aborts communicator ", on);
+  devices_.abort(rank_, on);
 }
 
 void virtual_launch_thread::advance() {
   while (const auto entry = follower_.next()) {
     const auto on = entry->communicator;
-    const auto ended = [this] { wake_with([this] { set_up_ended(); }); };
+    const auto ended = [this](boost::system::error_code code) { wake_with([this, code] { set_up_ended(code); }); };
     if (const auto* creation = std::get_if<protocol::create>(&entry->content)) {
-      create(*entry, *creation);
+      create(on, *creation, ended);
     } else if (const auto* direction = std::get_if<protocol::connect>(&entry->content)) {
       world_.note(rank_, "connects ", direction->source, " to ", direction->destination, " on ", on);
       devices_.connect(rank_, on, direction->source, direction->destination, ended);
@@ -47,48 +64,65 @@ void virtual_launch_thread::advance() {
       devices_.destroy(rank_, on, ended);
     }
   }
+  for (const auto communicator : follower_.take_failures()) to_.report(failed{communicator});
 }
 
-void virtual_launch_thread::create(const protocol::log_entry& entry, const protocol::create& what) {
-  world_.note(rank_, "creates communicator ", entry.communicator);
-  if (what.members.front() == rank_) to_.report(identity{entry.communicator});
-  devices_.create(rank_, entry.communicator, what.members, [this] { wake_with([this] { set_up_ended(); }); });
+void virtual_launch_thread::create(protocol::communicator_id on, const protocol::create& what,
+                                   virtual_devices::callback ended) {
+  world_.note(rank_, "creates communicator ", on);
+  if (what.members.front() == rank_) to_.report(identity{on});
+  devices_.create(rank_, on, what.members, std::move(ended));
 }
 
-void virtual_launch_thread::set_up_ended() {
-  (void)follower_.set_up_ended({});
+void virtual_launch_thread::set_up_ended(boost::system::error_code code) {
+  (void)follower_.set_up_ended(code);
 }
 
 void virtual_launch_thread::issue(protocol::communicator_id on, std::uint64_t number, const protocol::batch& what) {
   std::vector<virtual_devices::operation> group;
-  std::vector<protocol::operation_id> names;
+  launched_batch& launched = launched_[number];
+  launched.on = on;
   for (const protocol::transfer& one : what.transfers) {
-    if (one.source == rank_) add_operation(group, names, one, true);
-    if (one.destination == rank_) add_operation(group, names, one, false);
+    if (one.source == rank_) add_operation(on, group, launched.names, one, true);
+    if (one.destination == rank_) add_operation(on, group, launched.names, one, false);
   }
   world_.note(rank_, "launches entry ", number, " with ", group.size(), " operations on ", on);
-  devices_.launch(rank_, on, std::move(group),
-                  [this, on, number, names] { wake_with([this, on, number, names] { batch_ended(on, number, names); }); });
+  const auto ended = [this, number](boost::system::error_code code) {
+    wake_with([this, number, code] { batch_ended(number, code); });
+  };
+  if (group.empty()) return ended({});
+  devices_.launch(rank_, on, std::move(group), ended);
+  if (has_launch_timeout_) watch(number);
 }
 
-void virtual_launch_thread::add_operation(std::vector<virtual_devices::operation>& group,
+void virtual_launch_thread::watch(std::uint64_t number) {
+  world_.time.after(launch_timeout, [this, number] {
+    const auto found = launched_.find(number);
+    if (found == launched_.end() || follower_.failure_of(found->second.on) != nullptr) return;
+    follower_.failed_here(found->second.on, errc::transfer_aborted);
+    abort(found->second.on);
+    wake_with([] {});
+  });
+}
+
+void virtual_launch_thread::add_operation(protocol::communicator_id on, std::vector<virtual_devices::operation>& group,
                                           std::vector<protocol::operation_id>& names, const protocol::transfer& one,
                                           bool sending) {
   const protocol::operation_id id = sending ? one.send : one.receive;
   const auto found = published_.find(id);
-  // Nobody is lost here, and nobody closes: whoever is in the log has to be there.
-  if (found == published_.end())
-    throw violation("protocol: rank " + std::to_string(rank_) + " has taken back an operation that is in the log");
-  group.push_back({sending ? one.destination : one.source, sending, found->second});
-  names.push_back(id);
+  if (found == published_.end()) return;  // taken back: the other end waits for it
+  buffer* const memory = found->second;
   published_.erase(found);
+  if (const auto* failure = follower_.failure_of(on)) return to_.transferred(id, *failure);
+  group.push_back({sending ? one.destination : one.source, sending, memory});
+  names.push_back(id);
 }
 
-void virtual_launch_thread::batch_ended(protocol::communicator_id on, std::uint64_t number,
-                                        const std::vector<protocol::operation_id>& names) {
-  world_.note(rank_, "has finished entry ", number);
-  for (const protocol::operation_id name : names) to_.transferred(name, {});
-  follower_.batch_ended(on);
+void virtual_launch_thread::batch_ended(std::uint64_t number, boost::system::error_code code) {
+  world_.note(rank_, code ? "has given up entry " : "has finished entry ", number);
+  const auto node = launched_.extract(number);
+  for (const protocol::operation_id name : node.mapped().names) to_.transferred(name, code);
+  follower_.batch_ended(node.mapped().on);
   to_.report(finished{number});
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -52,17 +53,23 @@ class virtual_launch_thread {
 
  private:
   using news = std::function<void()>;
+  struct launched_batch {
+    protocol::communicator_id on = 0;
+    std::vector<protocol::operation_id> names;
+  };
 
   void wake_with(news what);
   void wake();
   void take(const from_sequencer& message);
   void advance();
-  void create(const protocol::log_entry& entry, const protocol::create& what);
+  void create(protocol::communicator_id on, const protocol::create& what, virtual_devices::callback ended);
   void issue(protocol::communicator_id on, std::uint64_t number, const protocol::batch& what);
-  void add_operation(std::vector<virtual_devices::operation>& group, std::vector<protocol::operation_id>& names,
-                     const protocol::transfer& one, bool sending);
-  void set_up_ended();
-  void batch_ended(protocol::communicator_id on, std::uint64_t number, const std::vector<protocol::operation_id>& names);
+  void add_operation(protocol::communicator_id on, std::vector<virtual_devices::operation>& group,
+                     std::vector<protocol::operation_id>& names, const protocol::transfer& one, bool sending);
+  void watch(std::uint64_t number);
+  void set_up_ended(boost::system::error_code code);
+  void batch_ended(std::uint64_t number, boost::system::error_code code);
+  void abort(protocol::communicator_id on);
 
   world& world_;
   virtual_devices& devices_;
@@ -70,6 +77,8 @@ class virtual_launch_thread {
   connections to_;
   protocol::log_follower follower_;
   std::unordered_map<protocol::operation_id, buffer*> published_;
+  std::map<std::uint64_t, launched_batch> launched_;
+  bool has_launch_timeout_;
   std::vector<news> inbox_;
   bool wake_planned_ = false;
 };

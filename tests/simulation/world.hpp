@@ -29,6 +29,7 @@ struct setting {
   std::size_t pair_budget = 16;         ///< pair communicators that a rank may have
   std::uint64_t eviction_patience = 0;  ///< entries of the log
   bool set_up_synchronizes = true;      ///< set-ups wait until the device is quiet
+  bool groups_get_stuck = false;        ///< some never end, and are aborted by the launch timeout
 };
 
 /// The memory of one operation. Its elements stand for bytes.

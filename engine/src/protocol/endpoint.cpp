@@ -47,7 +47,7 @@ void endpoint::start_send(operation_id id, const destination& where, const paylo
                           group_number group, bool ready) {
   operation& op = *operations_.find(id);
   op.group = group;
-  op.ready = ready || is_mutated(mutation::readiness_on_stream);
+  op.ready = ready;
   op.details.operation = operation_kind::send;
   op.details.peer = where.rank;
   op.details.tag = where.tag;
@@ -118,7 +118,7 @@ void endpoint::start_receive(operation_id id, const origin& where, const payload
                              group_number group, bool ready) {
   operation& op = *operations_.find(id);
   op.group = group;
-  op.ready = ready || is_mutated(mutation::readiness_on_stream);
+  op.ready = ready;
   op.details.operation = operation_kind::receive;
   op.details.peer = where.any_rank ? -1 : where.rank;
   op.details.tag = where.tag;

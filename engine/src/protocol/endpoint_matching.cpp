@@ -61,7 +61,8 @@ void endpoint::match(operation_id receive, std::uint32_t message, payload_place 
   if (problem == errc{} && uses_log(body.route) && log_lost_) problem = errc::sequencer_lost;
   if (problem != errc{}) return fail_match(receive, message, problem, place, out);
   op.details.here.bytes = body.bytes;
-  if (op.ready && body.is_ready != 0) return carry(receive, message, place, out);
+  const bool left_to_stream = is_mutated(mutation::readiness_on_stream) && uses_log(body.route);
+  if ((op.ready && body.is_ready != 0) || left_to_stream) return carry(receive, message, place, out);
   wait_for_readiness(receive, message, place, out);
 }
 
@@ -97,7 +98,7 @@ bool endpoint::on_ready(int peer, const ready& body, actions& out) {
   const std::uint32_t message = messages_.find(peer, body.send);
   if (message == no_slot) return true;  // withdrawn, or failed, meanwhile
   held_message& held = messages_[message];
-  if (std::exchange(held.envelope.is_ready, std::uint8_t{1}) != 0) return is_mutated(mutation::readiness_on_stream);
+  if (std::exchange(held.envelope.is_ready, std::uint8_t{1}) != 0) return false;
   if (held.receive != 0) carry_if_ready(held.receive, out);
   return true;
 }

@@ -89,6 +89,7 @@ void log_follower::merge_what_has_come(log_entry& into) {
     if (more == nullptr) return;
     auto& transfers = std::get<batch>(into.content).transfers;
     transfers.insert(transfers.end(), more->transfers.begin(), more->transfers.end());
+    into.number = entries_.front().number;
     entries_.pop_front();
   }
 }

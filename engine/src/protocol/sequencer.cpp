@@ -47,23 +47,29 @@ bool sequencer::withdraw(communicator_kind kind, const transfer& what) {
   return found || is_mutated(mutation::withdraw_from_log);
 }
 
+// Groups of a communicator end in the order of the log, so that a report stands for all before it, too.
 bool sequencer::finished(int rank, std::uint64_t entry, outbox& out) {
   const auto found = unfinished_.find(entry);
-  if (found == unfinished_.end()) return false;
-  std::vector<share>& unreported = found->second.unreported;
-  const auto own = std::find_if(unreported.begin(), unreported.end(), [=](share one) { return one.rank == rank; });
-  if (own == unreported.end()) return false;
-  if (!state_of(rank).gone) state_of(rank).open_transfers -= own->transfers;
-  unreported.erase(own);
-  if (!unreported.empty()) return true;
+  if (found == unfinished_.end() || !found->second.is_owed_by(rank)) return false;
   const communicator_id id = found->second.communicator;
-  unfinished_.erase(found);
   communicator& on = communicators_.at(id);
-  --on.unfinished;
+  std::erase_if(on.unfinished, [&](std::uint64_t one) { return one <= entry && is_over(one, rank); });
   if (!on.retired)
     append_batches(id, out);
-  else if (on.unfinished == 0)
+  else if (on.unfinished.empty())
     communicators_.erase(id);
+  return true;
+}
+
+/// One rank less has to report on that batch: whether it was the last one.
+bool sequencer::is_over(std::uint64_t entry, int reporting) {
+  std::vector<share>& unreported = unfinished_.at(entry).unreported;
+  const auto own = std::find_if(unreported.begin(), unreported.end(), [=](share one) { return one.rank == reporting; });
+  if (own == unreported.end()) return false;
+  if (!state_of(reporting).gone) state_of(reporting).open_transfers -= own->transfers;
+  unreported.erase(own);
+  if (!unreported.empty()) return false;
+  unfinished_.erase(entry);
   return true;
 }
 
@@ -80,9 +86,9 @@ void sequencer::rank_gone(int rank, outbox& out) {
 
 // ---- what there is
 
-int sequencer::unfinished_batches(communicator_id id) const {
+std::size_t sequencer::unfinished_batches(communicator_id id) const {
   const auto found = communicators_.find(id);
-  return found != communicators_.end() ? found->second.unfinished : 0;
+  return found != communicators_.end() ? found->second.unfinished.size() : 0;
 }
 
 std::size_t sequencer::pending_transfers(communicator_id id) const {
@@ -108,7 +114,7 @@ void sequencer::count(const transfer& what, bool opened) {
 
 void sequencer::append_batches(communicator_id id, outbox& out) {
   communicator& on = communicators_.at(id);
-  while (on.unfinished < max_unfinished_batches && !on.pending.is_empty()) {
+  while (on.unfinished.size() < max_unfinished_batches && !on.pending.is_empty()) {
     taken_.clear();
     shape_.clear();
     on.pending.take(shape_, taken_);
@@ -160,7 +166,7 @@ void sequencer::append_batch(communicator_id id, outbox& out) {
     state_of(out[i].rank).part = 0;
   }
   communicator& on = communicators_.at(id);
-  ++on.unfinished;
+  on.unfinished.push_back(last_entry_);
   on.last_use = last_entry_;
 }
 

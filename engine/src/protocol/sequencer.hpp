@@ -5,6 +5,7 @@
 #include "protocol/log_entry.hpp"
 #include "protocol/transfer_lanes.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -19,7 +20,7 @@ namespace weft::protocol {
 /// Batches of one communicator in the log that its ranks have not finished: one runs while the next stands behind it,
 /// so that the device does not wait for a report to travel here and back. What matches meanwhile makes a larger batch.
 /// Without a limit every transfer would be a batch of its own, and in simulation took 5 to 10 times as long.
-inline constexpr int max_unfinished_batches = 2;
+inline constexpr std::size_t max_unfinished_batches = 2;
 
 struct sequencer_limits {
   /// Pair communicators that a rank has at a time: each takes some 50 MB of a GPU's memory at 8 channels (vLLM's own
@@ -52,7 +53,8 @@ class sequencer {
   /// Takes a matched transfer back. False: too late, it is in the log (or never came here).
   bool withdraw(communicator_kind kind, const transfer& what);
 
-  /// A rank's part of a batch is over, whatever the outcome. False, without effect, if it owes no such report.
+  /// A rank's part of a batch is over, whatever the outcome, and so are its parts of the communicator's batches before
+  /// it. False, without effect, if it owes no such report.
   bool finished(int rank, std::uint64_t entry, outbox& out);
 
   /// A communicator has failed at a rank: no other member can use it. What is not in the log yet goes to one that takes
@@ -68,7 +70,7 @@ class sequencer {
   [[nodiscard]] bool drained(int rank) const { return state_of(rank).open_transfers == 0; }
 
   /// Batches of that communicator in the log that are not finished.
-  [[nodiscard]] int unfinished_batches(communicator_id communicator) const;
+  [[nodiscard]] std::size_t unfinished_batches(communicator_id communicator) const;
   /// Transfers of that communicator that are not in the log.
   [[nodiscard]] std::size_t pending_transfers(communicator_id communicator) const;
   /// In order of rank; none where there is no such communicator, not yet or not any more.
@@ -88,12 +90,12 @@ class sequencer {
     group_number group = root_group;  ///< whose it is, if not a pair's
     std::vector<int> members;
     bool created = false;
-    bool retired = false;  ///< it has failed: it only waits for reports
-    int unfinished = 0;
-    std::uint64_t last_use = 0;  ///< the entry
+    bool retired = false;                   ///< it has failed: it only waits for reports
+    std::vector<std::uint64_t> unfinished;  ///< batches in the log; at most `max_unfinished_batches`
+    std::uint64_t last_use = 0;             ///< the entry
     transfer_lanes pending;
 
-    [[nodiscard]] bool is_idle() const noexcept { return unfinished == 0 && pending.is_empty(); }
+    [[nodiscard]] bool is_idle() const noexcept { return unfinished.empty() && pending.is_empty(); }
   };
   /// What one rank still has to report of a batch.
   struct share {
@@ -103,11 +105,16 @@ class sequencer {
   struct open_batch {
     communicator_id communicator = group_communicator;
     std::vector<share> unreported;
+
+    [[nodiscard]] bool is_owed_by(int rank) const {
+      return std::any_of(unreported.begin(), unreported.end(), [=](share one) { return one.rank == rank; });
+    }
   };
 
   [[nodiscard]] rank_state& state_of(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] const rank_state& state_of(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
   void count(const transfer& what, bool opened);
+  [[nodiscard]] bool is_over(std::uint64_t entry, int reporting);
   void append_batches(communicator_id id, outbox& out);
   void drop_orphans();
   void append_set_ups(communicator_id id, outbox& out);

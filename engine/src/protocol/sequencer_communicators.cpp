@@ -111,7 +111,7 @@ void sequencer::replace(communicator_id id, outbox& out) {
   const int low = retired.members.front();
   const int high = retired.members.back();
   const group_number group = retired.group;
-  if (retired.unfinished == 0) communicators_.erase(id);
+  if (retired.unfinished.empty()) communicators_.erase(id);
   if (pending.is_empty()) return;
   // There is room for the pair: the failed one was in its place.
   const communicator_id next = was_pair ? open_pair(low, high, out).value() : open_group(group);

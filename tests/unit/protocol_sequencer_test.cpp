@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocol/sequencer.hpp"
+#include "sequencer_fixture.hpp"
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -11,73 +10,10 @@
 #include <variant>
 #include <vector>
 
-namespace {
-
-using namespace weft::protocol;
-
-constexpr auto group = communicator_kind::group;
-constexpr auto pair = communicator_kind::pair;
-
-transfer between(int source, int destination, std::uint64_t id = 1) {
-  return {.source = source, .destination = destination, .send = id, .receive = id + 1'000, .bytes = 64};
-}
-
-/// A sequencer and what it has appended, by rank.
-class fixture {
- public:
-  explicit fixture(int ranks) : sequencer_(ranks), logs_(static_cast<std::size_t>(ranks)) {}
-
-  void match(communicator_kind kind, const transfer& what) {
-    sequencer_.matched(kind, what, out_);
-    deliver();
-  }
-  bool finish(int rank, std::uint64_t entry) {
-    const bool accepted = sequencer_.finished(rank, entry, out_);
-    deliver();
-    return accepted;
-  }
-  /// Every rank reports its part.
-  void finish_everywhere(std::uint64_t entry) {
-    for (int rank = 0; rank < static_cast<int>(logs_.size()); ++rank) (void)finish(rank, entry);
-  }
-  void lose(int rank) {
-    sequencer_.rank_gone(rank, out_);
-    deliver();
-  }
-
-  [[nodiscard]] const std::vector<log_entry>& log(int rank) const { return logs_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] std::vector<log_entry> batches(int rank) const {
-    std::vector<log_entry> found;
-    std::copy_if(log(rank).begin(), log(rank).end(), std::back_inserter(found),
-                 [](const log_entry& one) { return std::holds_alternative<batch>(one.content); });
-    return found;
-  }
-  sequencer& subject() { return sequencer_; }
-
- private:
-  void deliver() {
-    for (auto& [rank, entry] : out_) logs_[static_cast<std::size_t>(rank)].push_back(std::move(entry));
-    out_.clear();
-  }
-
-  sequencer sequencer_;
-  outbox out_;
-  std::vector<std::vector<log_entry>> logs_;
-};
-
-// By value: most entries that it is asked about are temporaries.
-std::vector<transfer> transfers(const log_entry& entry) {
-  return std::get<batch>(entry.content).transfers;
-}
-
-/// Fills both places of the group's communicator in the log, so that what matches next has to wait.
-void occupy(fixture& all) {
-  all.match(group, between(0, 1, 501));
-  all.match(group, between(0, 1, 502));
-}
+using namespace weft::testing;
 
 TEST_CASE("the first transfer finds its communicator created and its direction connected, on both ends") {
-  fixture all(3);
+  sequencer_fixture all(3);
   all.match(group, between(0, 1));
   for (const int rank : {0, 1}) {
     REQUIRE(all.log(rank).size() == 3);
@@ -91,7 +27,7 @@ TEST_CASE("the first transfer finds its communicator created and its direction c
 }
 
 TEST_CASE("set-ups are not repeated, but each direction has its own") {
-  fixture all(2);
+  sequencer_fixture all(2);
   all.match(group, between(0, 1));
   all.finish_everywhere(3);
   all.match(group, between(0, 1));
@@ -103,7 +39,7 @@ TEST_CASE("set-ups are not repeated, but each direction has its own") {
 }
 
 TEST_CASE("a pair has one communicator for both directions, numbered by first use, which others never see") {
-  fixture all(4);
+  sequencer_fixture all(4);
   all.match(pair, between(3, 1));
   all.match(pair, between(0, 2));
   all.match(pair, between(1, 3));
@@ -120,7 +56,7 @@ TEST_CASE("a pair has one communicator for both directions, numbered by first us
 }
 
 TEST_CASE("a rank can send to itself within the group, which needs no connection") {
-  fixture all(2);
+  sequencer_fixture all(2);
   all.match(group, between(1, 1));
   REQUIRE(all.log(1).size() == 2);
   CHECK(transfers(all.log(1)[1]) == std::vector{between(1, 1)});
@@ -131,7 +67,7 @@ TEST_CASE("a rank can send to itself within the group, which needs no connection
 }
 
 TEST_CASE("two batches of a communicator are unfinished at most, and what matches meanwhile makes one more") {
-  fixture all(4);
+  sequencer_fixture all(4);
   occupy(all);
   all.match(group, between(2, 3));
   all.match(group, between(1, 2));
@@ -153,14 +89,14 @@ TEST_CASE("two batches of a communicator are unfinished at most, and what matche
 }
 
 TEST_CASE("one communicator's unfinished batches do not hold another's back") {
-  fixture all(2);
+  sequencer_fixture all(2);
   occupy(all);
   all.match(pair, between(0, 1, 9));
   CHECK(all.batches(1).back().communicator == 1);
 }
 
 TEST_CASE("a batch carries one transfer from a rank to another, and they keep their order") {
-  fixture all(2);
+  sequencer_fixture all(2);
   occupy(all);
   for (std::uint64_t id = 1; id <= 5; ++id) all.match(group, between(0, 1, id));
   for (std::size_t at = 0; at < all.batches(0).size(); ++at) all.finish_everywhere(all.batches(0)[at].number);
@@ -170,7 +106,7 @@ TEST_CASE("a batch carries one transfer from a rank to another, and they keep th
 
 TEST_CASE("no rank meets more than eight peers in a batch, and the oldest transfers go first") {
   constexpr int ranks = 24;
-  fixture all(ranks);
+  sequencer_fixture all(ranks);
   occupy(all);
   for (int source = 1; source < ranks; ++source) all.match(group, between(source, 0));
   for (int rank = 1; rank < ranks; ++rank) all.match(group, between(0, rank));
@@ -193,7 +129,7 @@ TEST_CASE("no rank meets more than eight peers in a batch, and the oldest transf
 
 TEST_CASE("lanes that are always full do not keep another waiting") {
   constexpr std::uint64_t ahead = 10;
-  fixture all(12);
+  sequencer_fixture all(12);
   occupy(all);
   std::uint64_t id = 0;
   const auto fill_lanes = [&] {
@@ -212,7 +148,7 @@ TEST_CASE("lanes that are always full do not keep another waiting") {
 }
 
 TEST_CASE("a report that is not owed changes nothing") {
-  fixture all(3);
+  sequencer_fixture all(3);
   occupy(all);
   const std::uint64_t first = all.batches(0).front().number;
   CHECK_FALSE(all.finish(2, first));
@@ -224,7 +160,7 @@ TEST_CASE("a report that is not owed changes nothing") {
 }
 
 TEST_CASE("a transfer can be withdrawn until it is in the log") {
-  fixture all(3);
+  sequencer_fixture all(3);
   occupy(all);
   for (std::uint64_t id = 1; id <= 4; ++id) all.match(group, between(1, 2, id));
   CHECK_FALSE(all.subject().withdraw(group, between(0, 1, 502)));
@@ -244,7 +180,7 @@ TEST_CASE("a transfer can be withdrawn until it is in the log") {
 }
 
 TEST_CASE("a lane whose first transfer was withdrawn stands where its next one belongs") {
-  fixture all(4);
+  sequencer_fixture all(4);
   occupy(all);
   all.match(group, between(2, 3, 1));
   all.match(group, between(3, 2, 2));
@@ -255,7 +191,7 @@ TEST_CASE("a lane whose first transfer was withdrawn stands where its next one b
 }
 
 TEST_CASE("what waits behind the first transfers of its lanes is taken by age too") {
-  fixture all(4);
+  sequencer_fixture all(4);
   occupy(all);
   const std::vector waiting{between(2, 3, 1), between(3, 2, 2), between(3, 2, 3), between(2, 3, 4)};
   for (const transfer& one : waiting) all.match(group, one);
@@ -267,7 +203,7 @@ TEST_CASE("what waits behind the first transfers of its lanes is taken by age to
 }
 
 TEST_CASE("a rank is drained when none of its transfers waits or is unfinished") {
-  fixture all(3);
+  sequencer_fixture all(3);
   CHECK(all.subject().idle());
   all.match(pair, between(0, 1));
   CHECK_FALSE(all.subject().idle());
@@ -283,7 +219,7 @@ TEST_CASE("a rank is drained when none of its transfers waits or is unfinished")
 }
 
 TEST_CASE("a rank that is gone owes nothing, and others go on") {
-  fixture all(3);
+  sequencer_fixture all(3);
   occupy(all);
   all.match(group, between(1, 2));
   CHECK_FALSE(all.finish(2, all.batches(0)[0].number));
@@ -300,7 +236,7 @@ TEST_CASE("a rank that is gone owes nothing, and others go on") {
 }
 
 TEST_CASE("a transfer with a rank that is gone goes to the other rank alone") {
-  fixture all(3);
+  sequencer_fixture all(3);
   all.lose(1);
   all.match(pair, between(1, 2));
   CHECK(all.log(1).empty());
@@ -312,7 +248,7 @@ TEST_CASE("a transfer with a rank that is gone goes to the other rank alone") {
 }
 
 TEST_CASE("a transfer between two ranks that are gone is dropped") {
-  fixture all(4);
+  sequencer_fixture all(4);
   occupy(all);
   all.match(group, between(2, 3));
   all.lose(2);
@@ -331,7 +267,7 @@ TEST_CASE("a transfer between two ranks that are gone is dropped") {
 
 TEST_CASE("both ends see the same batches with the same transfers") {
   constexpr int ranks = 6;
-  fixture all(ranks);
+  sequencer_fixture all(ranks);
   for (std::uint64_t round = 1; round <= 20; ++round)
     for (int source = 0; source < ranks; ++source)
       for (int destination = 0; destination < ranks; ++destination)
@@ -361,7 +297,7 @@ TEST_CASE("both ends see the same batches with the same transfers") {
 
 TEST_CASE("ten thousand transfers between two ranks that wait do not make batches slow") {
   constexpr std::uint64_t many = 10'000;
-  fixture all(4);
+  sequencer_fixture all(4);
   for (std::uint64_t id = 1; id <= many; ++id) all.match(group, between(0, 1, id));
   CHECK(all.subject().pending_transfers(group_communicator) == many - 2);
   // 3 is the first batch, and no other set-up follows. Searching all that waits would take 10^8 steps.
@@ -372,5 +308,3 @@ TEST_CASE("ten thousand transfers between two ranks that wait do not make batche
   CHECK(all.subject().idle());
   CHECK(transfers(all.log(1).back()) == std::vector{between(0, 1, many)});
 }
-
-}  // namespace

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sequencer_fixture.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace weft::protocol;
+using namespace weft::testing;
+
+namespace {
+
+constexpr sequencer_limits room_for_one{.pair_budget = 1, .eviction_patience = 0};
+
+template <class Content>
+std::vector<log_entry> entries_of(const sequencer_fixture& all, int rank) {
+  std::vector<log_entry> found;
+  for (const log_entry& one : all.log(rank))
+    if (std::holds_alternative<Content>(one.content)) found.push_back(one);
+  return found;
+}
+
+/// A transfer by a pair of two ranks, from its match to its end.
+void carry_out(sequencer_fixture& all, int source, int destination) {
+  all.match(pair, between(source, destination));
+  all.finish_everywhere(all.batches(source).back().number);
+}
+
+}  // namespace
+
+TEST_CASE("a rank that has its number of pairs loses the idle one that it used longest ago, at both ends") {
+  sequencer_fixture all(4, {.pair_budget = 2, .eviction_patience = 0});
+  carry_out(all, 0, 1);
+  carry_out(all, 0, 2);
+  carry_out(all, 1, 0);
+  const communicator_id oldest = entries_of<create>(all, 2).front().communicator;
+  carry_out(all, 0, 3);
+  REQUIRE(entries_of<evict>(all, 0).size() == 1);
+  CHECK(entries_of<evict>(all, 0).front().communicator == oldest);
+  CHECK(entries_of<evict>(all, 2).size() == 1);
+  CHECK(entries_of<evict>(all, 1).empty());
+  CHECK(all.subject().pairs_of(0) == 2);
+  CHECK(all.subject().pairs_of(2) == 0);
+}
+
+TEST_CASE("the eviction stands before the creation that needs the room") {
+  sequencer_fixture all(3, room_for_one);
+  carry_out(all, 0, 1);
+  all.match(pair, between(0, 2));
+  CHECK(entries_of<evict>(all, 0).front().number < entries_of<create>(all, 0).back().number);
+}
+
+TEST_CASE("an evicted pair that is used again is a new communicator") {
+  sequencer_fixture all(3, room_for_one);
+  carry_out(all, 0, 1);
+  carry_out(all, 0, 2);
+  carry_out(all, 0, 1);
+  const auto creations = entries_of<create>(all, 1);
+  REQUIRE(creations.size() == 2);
+  CHECK(creations[0].communicator != creations[1].communicator);
+  CHECK(entries_of<connect>(all, 1).size() == 2);
+}
+
+TEST_CASE("where no pair may be evicted, the transfer takes the communicator of its group") {
+  sequencer_fixture all(3, room_for_one);
+  all.match(pair, between(0, 1));
+  all.match(pair, between(0, 2));  // the first is not finished
+  CHECK(all.batches(2).front().communicator == group_communicator);
+  CHECK(entries_of<evict>(all, 0).empty());
+  CHECK(all.subject().pairs_of(2) == 0);
+}
+
+TEST_CASE("a pair that was in use a short while ago is not evicted") {
+  sequencer_fixture all(3, {.pair_budget = 1, .eviction_patience = 10});
+  carry_out(all, 0, 1);
+  carry_out(all, 0, 2);
+  CHECK(all.batches(2).front().communicator == group_communicator);
+  for (int i = 0; i < 10; ++i) carry_out(all, 0, 2);
+  CHECK(all.batches(2).back().communicator != group_communicator);
+  CHECK(entries_of<evict>(all, 0).size() == 1);
+}
+
+TEST_CASE("a budget of no pairs sends all by the group's communicator") {
+  sequencer_fixture all(2, {.pair_budget = 0});
+  carry_out(all, 0, 1);
+  CHECK(all.batches(1).front().communicator == group_communicator);
+}
+
+TEST_CASE("a transfer that took the group's communicator for want of room can be withdrawn") {
+  sequencer_fixture all(2, {.pair_budget = 0});
+  occupy(all);
+  all.match(pair, between(1, 0, 7));
+  CHECK(all.subject().withdraw(pair, between(1, 0, 7)));
+  CHECK_FALSE(all.subject().withdraw(pair, between(1, 0, 7)));
+}
+
+TEST_CASE("a pair of a rank that is gone leaves its room to others") {
+  sequencer_fixture all(3, room_for_one);
+  carry_out(all, 0, 1);
+  all.lose(1);
+  CHECK(all.subject().pairs_of(0) == 0);
+  CHECK(entries_of<evict>(all, 0).size() == 1);
+}
+
+TEST_CASE("a communicator that failed at one rank is aborted at all, and what waited takes another one") {
+  sequencer_fixture all(3);
+  occupy(all);
+  all.match(group, between(1, 2, 7));
+  REQUIRE(all.fail(1, group_communicator));
+  for (int rank = 0; rank < 3; ++rank) CHECK(entries_of<weft::protocol::abort>(all, rank).size() == 1);
+  REQUIRE(all.batches(2).size() == 1);
+  const communicator_id next = all.batches(2).front().communicator;
+  CHECK(next != group_communicator);
+  CHECK(entries_of<create>(all, 2).back().communicator == next);
+  CHECK(entries_of<connect>(all, 2).back().communicator == next);
+  for (std::size_t i = 0; i < all.batches(1).size(); ++i) all.finish_everywhere(all.batches(1)[i].number);
+  CHECK(all.subject().idle());
+  CHECK(all.subject().members(group_communicator).empty());
+}
+
+TEST_CASE("a second rank that reports the same failure changes nothing, and strangers may not report") {
+  sequencer_fixture all(3);
+  all.match(pair, between(0, 1));
+  const communicator_id pair_of_both = all.batches(0).front().communicator;
+  CHECK_FALSE(all.fail(2, pair_of_both));
+  CHECK(all.fail(0, pair_of_both));
+  CHECK(all.fail(1, pair_of_both));
+  CHECK(entries_of<weft::protocol::abort>(all, 0).size() == 1);
+  CHECK(all.subject().pairs_of(0) == 0);
+}
+
+TEST_CASE("a communicator is created by the members that are there") {
+  sequencer_fixture all(4);
+  all.lose(0);
+  all.match(group, between(1, 2));
+  CHECK(std::get<create>(entries_of<create>(all, 2).front().content).members == std::vector{1, 2, 3});
+}
+
+TEST_CASE("the report on a batch stands for all before it on the same communicator") {
+  sequencer_fixture all(3);
+  occupy(all);
+  all.match(group, between(0, 1, 503));
+  REQUIRE(all.batches(0).size() == 2);
+  const auto last = all.batches(0)[1].number;
+  CHECK(all.finish(0, last));
+  CHECK_FALSE(all.finish(0, all.batches(0)[0].number));
+  CHECK(all.finish(1, last));
+  CHECK(all.batches(0).size() == 3);
+}

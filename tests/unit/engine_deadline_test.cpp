@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deadlines, cancellation of what is matched, and who may leave before a transfer ends.
 #include "ranks.hpp"
+#include "waiting.hpp"
 
 #include <weft/engine/device_buffer.hpp>
 #include <weft/engine/objects.hpp>
 
 #include <doctest/doctest.h>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
 #include <atomic>
-#include <coroutine>
 #include <cstring>
-#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,40 +18,11 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using boost::system::error_code;
 using weft::errc;
+using weft::testing::held_coroutine;
 using weft::testing::run_ranks;
-
-namespace {
-
-constexpr auto with_code = asio::as_tuple(asio::use_awaitable);
-
-/// The code that an operation ended with, and how to end it early.
-template <class Operation>
-struct running {
-  explicit running(Operation operation) {
-    std::move(operation)(asio::bind_cancellation_slot(
-        signal.slot(), [this](error_code code, const typename Operation::result_type&) { ended = code; }));
-  }
-  asio::cancellation_signal signal;
-  std::optional<error_code> ended;
-};
-
-/// A coroutine that runs at once and is destroyed with its handle, waiting or not.
-struct held_coroutine {
-  struct promise_type {
-    held_coroutine get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_always final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-  std::coroutine_handle<promise_type> frame;
-};
-
-asio::awaitable<void> turn() {
-  co_await asio::post(asio::use_awaitable);
-}
-
-}  // namespace
+using weft::testing::running;
+using weft::testing::turn;
+using weft::testing::with_code;
 
 TEST_CASE("a lone receive times out by itself, and its error says what it waited for") {
   std::atomic<bool> done = false;

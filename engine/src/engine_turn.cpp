@@ -4,6 +4,8 @@
 
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
+
 namespace weft::detail {
 namespace {
 
@@ -151,6 +153,9 @@ void engine_core::take_launch_news() {
       case launch_news::kind::pair_opened:
         stats_.pair_communicators.emplace_back(std::min(rank(), news.rank), std::max(rank(), news.rank));
         log(log_level::info, news.text);
+        break;
+      case launch_news::kind::pair_gone:
+        std::erase(stats_.pair_communicators, std::pair(std::min(rank(), news.rank), std::max(rank(), news.rank)));
         break;
       case launch_news::kind::batch_issued:
         ++stats_.batches;

@@ -103,6 +103,7 @@ bool launch_thread::on_message(message_link&, std::uint8_t type, std::span<const
     if (!entry) return false;
     if (std::holds_alternative<protocol::abort>(entry->content)) {
       follower_->failed_elsewhere(entry->communicator, errc::transfer_aborted);
+      report_gone(entry->communicator);
       device_.abort(entry->communicator, errc::transfer_aborted);
     } else {
       follower_->append(std::move(*entry));
@@ -141,6 +142,7 @@ void launch_thread::advance() {
     } else {
       begin_set_up();
       unique_ids_.erase(on);
+      report_gone(on);
       device_.destroy(on);
     }
   }
@@ -148,8 +150,10 @@ void launch_thread::advance() {
 }
 
 void launch_thread::report_failures() {
-  for (const communicator_id failed : follower_->take_failures())
+  for (const communicator_id failed : follower_->take_failures()) {
+    report_gone(failed);
     if (log_->is_open()) log_->append(static_cast<std::uint8_t>(log_message::failed), communicator_body{0, failed, 0});
+  }
 }
 
 // ---- set-ups
@@ -178,17 +182,23 @@ void launch_thread::on_set_up(boost::system::error_code code) {
     tell({.what = launch_news::kind::problem,
           .text = "set-up of communicator " + std::to_string(entry.communicator) + " failed: " + code.message()});
   else if (const auto* creation = std::get_if<protocol::create>(&entry.content))
-    report_opened(*creation);
+    report_opened(entry.communicator, *creation);
   advance();
   flush();
 }
 
-void launch_thread::report_opened(const protocol::create& what) {
+void launch_thread::report_gone(communicator_id communicator) {
+  const auto pair = open_pairs_.extract(communicator);
+  if (!pair.empty()) tell({.what = launch_news::kind::pair_gone, .rank = pair.mapped()});
+}
+
+void launch_thread::report_opened(communicator_id communicator, const protocol::create& what) {
   const int low = what.members.front();
   const int high = what.members.back();
   std::string members = "the pair " + std::to_string(low) + ":" + std::to_string(high);
   const bool is_pair = what.kind == protocol::communicator_kind::pair;
   if (!is_pair) members = "the group of " + std::to_string(what.members.size());
+  if (is_pair) open_pairs_[communicator] = low == self_ ? high : low;
   tell({.what = is_pair ? launch_news::kind::pair_opened : launch_news::kind::group_opened,
         .rank = low == self_ ? high : low,
         .text = "opened the communicator of " + members + " on the " + std::string(device_.name()) + " device"});

@@ -34,6 +34,7 @@ struct launch_news {
     batch_issued,
     group_opened,  ///< the group's communicator; `text` for the log
     pair_opened,   ///< the communicator with `rank`; `text` for the log
+    pair_gone,     ///< the communicator with `rank` was destroyed, or failed
     rank_gone,     ///< `rank`, for the reason `why`
     log_lost,
     left,     ///< the sequencer has heard that this rank leaves, or does not answer
@@ -109,7 +110,8 @@ class launch_thread final : private link_owner, private device_events {
   void watch_launch(launched_batch& launched);
   void await_launch_deadline();
   void abort_late_launches();
-  void report_opened(const protocol::create& what);
+  void report_opened(communicator_id communicator, const protocol::create& what);
+  void report_gone(communicator_id communicator);
   void report_failures();
   void rank_gone(int rank, bool left);
   void left();
@@ -133,7 +135,8 @@ class launch_thread final : private link_owner, private device_events {
   bool leaving_ = false;
   std::optional<protocol::log_follower> follower_;
   std::map<communicator_id, unique_id> unique_ids_;
-  std::vector<device_transfer> group_;  ///< being put together
+  std::map<communicator_id, int> open_pairs_;  ///< with which rank
+  std::vector<device_transfer> group_;         ///< being put together
   std::map<group_id, launched_batch> launched_;
   bool watching_ = false;  ///< the launch deadline is awaited
 

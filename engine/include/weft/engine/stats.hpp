@@ -20,7 +20,7 @@ struct traffic {
 struct communicator_stats {
   /// Communicators of groups that the device of this rank has really opened.
   std::uint64_t group_communicators = 0;
-  /// Communicators of pairs that it has really opened, as (lower rank, higher rank).
+  /// Communicators of pairs that it has opened and that are still there, as (lower rank, higher rank).
   std::vector<std::pair<int, int>> pair_communicators;
 
   /// Sends that completed, by the route that carried them; index with `static_cast<std::size_t>(route)`.

@@ -324,7 +324,7 @@ void engine_core::perform(action& next) {
     case action_type::start_stream:
       return links_.stream(next.peer, next.operation, next.other, memory_cursor(record.pieces), next.bytes);
     case action_type::publish:
-      return transfers_.publish(next.operation, record.pieces);
+      return transfers_.publish(next.operation, {record.pieces, record.memory});
     case action_type::revoke:
       if (transfers_.revoke(next.operation)) return endpoint_->revoked(next.operation, next.code, actions_);
       return endpoint_->revoke_refused(next.operation);

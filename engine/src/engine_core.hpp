@@ -151,6 +151,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   ready_queue ready_;
   bool run_posted_ = false;
   std::vector<serializers::byte_buffer> frames_;
+  std::shared_ptr<device_memory> device_memory_;
   communicator_stats stats_;
 
   std::optional<listening_point> listening_;

@@ -2,6 +2,7 @@
 // The beginning and the end of an engine's life, and the links to other ranks.
 #include "engine_core.hpp"
 
+#include "device/host/host_device.hpp"
 #include "link/connect.hpp"
 #include "link/rehome.hpp"
 #include "rank_card.hpp"
@@ -98,7 +99,10 @@ asio::awaitable<void> engine_core::join() {
                                if (const auto self = weak.lock()) self->accept_link(from, std::move(socket));
                              },
                      });
-  launch_.emplace(listening, options_.set_up_timeout, options_.launch_timeout, transfers_, *this);
+  const device_factory make_device = [&](asio::io_context& context, device_events& events) {
+    return std::make_unique<host_device>(context, events, listening, options_.set_up_timeout);
+  };
+  launch_.emplace(make_device, options_.set_up_timeout, options_.launch_timeout, transfers_, *this);
   if (rank() == 0) {
     const protocol::sequencer_limits limits{.pair_budget = options_.pair_budget};
     sequencer_.emplace(listening, world_size(), limits, [this] {

@@ -3,8 +3,8 @@
 #include "engine_core.hpp"
 
 #include <cstddef>
-#include <limits>
 #include <new>
+#include <utility>
 
 namespace weft::detail {
 namespace {
@@ -13,26 +13,27 @@ namespace {
 constexpr std::size_t largest_kept_frame = std::size_t{1} << 20;
 constexpr std::size_t most_kept_frames = 64;
 
-// As cudaMalloc aligns.
-constexpr std::align_val_t device_alignment{256};
-
-/// Memory of the host device.
-struct host_block final : device_block {
-  host_block(std::size_t bytes, element_type element) {
+/// A part of the device's memory.
+struct pool_block final : device_block {
+  pool_block(std::shared_ptr<device_memory> from, std::size_t bytes, element_type element) : owner(std::move(from)) {
     if (bytes == 0) return;
-    // Rounded up to the alignment, such a size would wrap.
-    if (bytes > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max())) throw std::bad_alloc();
-    whole = {::operator new(bytes, device_alignment), bytes, element, memory_kind::device};
+    std::byte* part = owner->take(bytes);
+    if (part == nullptr) throw std::bad_alloc();
+    whole = {part, bytes, element, memory_kind::device};
   }
-  host_block(const host_block&) = delete;
-  host_block& operator=(const host_block&) = delete;
-  ~host_block() override { ::operator delete(whole.data, device_alignment); }
+  pool_block(const pool_block&) = delete;
+  pool_block& operator=(const pool_block&) = delete;
+  ~pool_block() override {
+    if (whole.data != nullptr) owner->give_back(static_cast<std::byte*>(whole.data));
+  }
+
+  std::shared_ptr<device_memory> owner;
 };
 
 }  // namespace
 
 std::shared_ptr<device_block> engine_core::allocate(std::size_t bytes, element_type element) {
-  return std::make_shared<host_block>(bytes, element);
+  return std::make_shared<pool_block>(device_memory_, bytes, element);
 }
 
 serializers::byte_buffer engine_core::take_frame() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <weft/engine/buffer.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -13,6 +15,12 @@ namespace weft::detail {
 struct memory_piece {
   std::byte* data = nullptr;
   std::size_t size = 0;
+};
+
+/// Where the bytes of a message lie: pieces in one kind of memory.
+struct message_memory {
+  std::span<const memory_piece> pieces;
+  memory_kind kind = memory_kind::host;
 };
 
 /// A place within a message that lies in several pieces. Copyable; refers to pieces kept elsewhere.

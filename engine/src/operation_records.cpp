@@ -10,11 +10,13 @@ void operation_record::take(operation_request& request) {
   owner = std::move(request.owner);
   frame = std::move(request.frame);
   pieces.clear();
+  memory = memory_kind::host;
   if (kind == payload_kind::objects) return view_frame();
   for (const const_buffer_view& view : request.pieces) {
     // A receive's views were made from writable memory; a send only reads.
     auto* data = static_cast<std::byte*>(const_cast<void*>(view.data));
     pieces.push_back({data, view.size});
+    memory = view.memory;
   }
   cursor = memory_cursor(pieces);
 }

@@ -23,6 +23,7 @@ struct operation_record {
   serializers::byte_buffer frame;
   std::shared_ptr<owned_memory> owner;
   payload_kind kind = payload_kind::buffer;
+  memory_kind memory = memory_kind::host;
 
   /// Whether the engine keeps the memory alive, whoever waits.
   [[nodiscard]] bool is_owned() const noexcept { return kind == payload_kind::objects || owner != nullptr; }

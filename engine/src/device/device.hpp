@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "device/device_memory.hpp"
 #include "memory_cursor.hpp"
+
+#include <weft/engine/buffer.hpp>
 
 #include <boost/system/error_code.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 /// What the executor needs of a device. All calls come from the launch thread; none blocks for long, and the answers
 /// come back through `device_events` on the same thread, never from inside of the call that asked.
@@ -25,7 +31,7 @@ struct device_transfer {
   int peer = -1;
   bool sending = false;
   std::uint64_t bytes = 0;
-  std::span<const memory_piece> memory;  ///< stays until the group is done
+  message_memory memory;  ///< its pieces stay until the group is done
 };
 
 /// Names a group on a communicator: the number of its entry in the log.
@@ -38,6 +44,9 @@ class device_events {
   /// A group is done as a whole; `codes` has one per transfer, in the order in which they were issued.
   virtual void on_group_done(communicator_id communicator, group_id group,
                              std::span<const boost::system::error_code> codes) = 0;
+  /// A communicator is of no use any more. What is under way on it ends by itself.
+  virtual void on_communicator_failed(communicator_id communicator, boost::system::error_code code,
+                                      std::string why) = 0;
 
  protected:
   ~device_events() = default;
@@ -48,6 +57,19 @@ class device {
   virtual ~device() = default;
 
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  /// Where its memory comes from. From any thread.
+  [[nodiscard]] virtual std::shared_ptr<device_memory> memory() const = 0;
+  /// What the devices of the other ranks need to know of this one; goes into the rank's card.
+  [[nodiscard]] virtual std::string card() const = 0;
+  /// What the other ranks' devices say of themselves, by rank. Called once, before all that follows, from any thread.
+  virtual void set_peers(std::vector<std::string> cards, int self, std::uint64_t incarnation) = 0;
+
+  /// The launch thread begins.
+  virtual void enter_thread() {}
+  /// Something is under way whose end only `poll` finds.
+  [[nodiscard]] virtual bool needs_polling() const noexcept { return false; }
+  /// Looks for what has ended, and goes on with what waits. Whether anything has changed.
+  virtual bool poll() { return false; }
 
   [[nodiscard]] virtual unique_id make_unique_id() = 0;
   /// Creates this rank's end of a communicator with the members given, in order of rank. One set-up at a time.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "executor/launch_thread.hpp"
 
+#include "executor/polling_pause.hpp"
 #include "link/rehome.hpp"
 
 #include <boost/asio/post.hpp>
@@ -18,13 +19,13 @@ constexpr std::chrono::seconds leave_timeout{1};
 
 }  // namespace
 
-launch_thread::launch_thread(const listening_options& listening, std::chrono::milliseconds set_up_timeout,
+launch_thread::launch_thread(const device_factory& make_device, std::chrono::milliseconds set_up_timeout,
                              std::chrono::nanoseconds launch_timeout, transfer_table& transfers, launch_events& events)
     : set_up_timeout_(set_up_timeout),
       launch_timeout_(launch_timeout),
       transfers_(transfers),
       events_(events),
-      device_(context_, *this, listening, set_up_timeout) {}
+      device_(make_device(context_, *this)) {}
 
 launch_thread::~launch_thread() {
   stop();
@@ -34,11 +35,30 @@ void launch_thread::start(stream_socket log, std::vector<std::string> device_car
                           std::uint64_t incarnation) {
   self_ = self;
   follower_.emplace(self);
-  device_.set_peers(std::move(device_cards), self, incarnation);
+  device_->set_peers(std::move(device_cards), self, incarnation);
   log_ = std::make_shared<message_link>(rehome(std::move(log), context_.get_executor()), 0,
                                         static_cast<link_owner&>(*this), nullptr);
   log_->start();
-  thread_ = std::thread([this] { context_.run(); });
+  thread_ = std::thread([this] { run(); });
+}
+
+// A device whose ends must be looked for is looked at again and again while something is under way: at first at once,
+// for the many transfers that take some microseconds; then giving way to others; then rarely.
+void launch_thread::run() {
+  device_->enter_thread();
+  polling_pause pause;
+  while (!context_.stopped()) {
+    if (!device_->needs_polling()) {
+      context_.run_one();
+      pause.reset();
+      continue;
+    }
+    const bool heard = context_.poll() != 0;
+    if (device_->poll() || heard)
+      pause.reset();
+    else if (const auto rest = pause.next())
+      context_.run_one_for(*rest);
+  }
 }
 
 void launch_thread::leave() {
@@ -104,7 +124,7 @@ bool launch_thread::on_message(message_link&, std::uint8_t type, std::span<const
     if (std::holds_alternative<protocol::abort>(entry->content)) {
       follower_->failed_elsewhere(entry->communicator, errc::transfer_aborted);
       report_gone(entry->communicator);
-      device_.abort(entry->communicator, errc::transfer_aborted);
+      device_->abort(entry->communicator, errc::transfer_aborted);
     } else {
       follower_->append(std::move(*entry));
     }
@@ -118,14 +138,14 @@ void launch_thread::on_link_closed(message_link&, boost::system::error_code) {
   // Without the log nobody can say any more what the other end of a batch does.
   tell({.what = launch_news::kind::log_lost});
   follower_->clear();
-  device_.abort_all(errc::transfer_aborted);
+  device_->abort_all(errc::transfer_aborted);
   rank_gone(0, false);
 }
 
 void launch_thread::rank_gone(int rank, bool left) {
   const errc why = left ? errc::peer_left : errc::peer_lost;
   follower_->rank_gone(rank, why);
-  device_.on_rank_gone(rank, why);
+  device_->on_rank_gone(rank, why);
   tell({.what = launch_news::kind::rank_gone, .rank = rank, .why = why});
 }
 
@@ -136,14 +156,14 @@ void launch_thread::advance() {
       create(on, *creation);
     } else if (const auto* direction = std::get_if<protocol::connect>(&entry->content)) {
       begin_set_up();
-      device_.connect(on, direction->source, direction->destination);
+      device_->connect(on, direction->source, direction->destination);
     } else if (const auto* batch = std::get_if<protocol::batch>(&entry->content)) {
       issue(on, entry->number, *batch);
     } else {
       begin_set_up();
       unique_ids_.erase(on);
       report_gone(on);
-      device_.destroy(on);
+      device_->destroy(on);
     }
   }
   report_failures();
@@ -161,17 +181,17 @@ void launch_thread::report_failures() {
 void launch_thread::create(communicator_id communicator, const protocol::create& what) {
   auto id = unique_ids_.find(communicator);
   if (id == unique_ids_.end()) {  // this rank is the one that makes it
-    id = unique_ids_.emplace(communicator, device_.make_unique_id()).first;
+    id = unique_ids_.emplace(communicator, device_->make_unique_id()).first;
     log_->append(static_cast<std::uint8_t>(log_message::identity), unique_id_body{communicator, 0, id->second});
   }
   begin_set_up();
-  device_.create(communicator, what.members, id->second);
+  device_->create(communicator, what.members, id->second);
 }
 
 void launch_thread::begin_set_up() {
   set_up_deadline_.expires_after(set_up_timeout_);
   set_up_deadline_.async_wait([this](const boost::system::error_code& code) {
-    if (!code) device_.abort_set_up(errc::timed_out);
+    if (!code) device_->abort_set_up(errc::timed_out);
   });
 }
 
@@ -201,7 +221,7 @@ void launch_thread::report_opened(communicator_id communicator, const protocol::
   if (is_pair) open_pairs_[communicator] = low == self_ ? high : low;
   tell({.what = is_pair ? launch_news::kind::pair_opened : launch_news::kind::group_opened,
         .rank = low == self_ ? high : low,
-        .text = "opened the communicator of " + members + " on the " + std::string(device_.name()) + " device"});
+        .text = "opened the communicator of " + members + " on the " + std::string(device_->name()) + " device"});
 }
 
 // ---- batches
@@ -215,7 +235,7 @@ void launch_thread::issue(communicator_id communicator, group_id number, const p
     if (one.source == self_) add_transfer(communicator, launched, one, true);
     if (one.destination == self_) add_transfer(communicator, launched, one, false);
   }
-  device_.issue(communicator, number, group_);
+  device_->issue(communicator, number, group_);
   tell({.what = launch_news::kind::batch_issued});
   watch_launch(launched);
 }
@@ -227,7 +247,7 @@ void launch_thread::add_transfer(communicator_id communicator, launched_batch& l
   const auto memory = transfers_.take(id);
   if (!memory) {
     // Withdrawn here because the engine closes or the peer is gone: the other end must not wait for it.
-    if (peer != self_) device_.refuse(communicator, peer, sending);
+    if (peer != self_) device_->refuse(communicator, peer, sending);
     return;
   }
   if (const auto* failure = follower_->failure_of(communicator)) {
@@ -245,6 +265,15 @@ void launch_thread::on_group_done(communicator_id communicator, group_id group,
     tell({.what = launch_news::kind::transferred, .operation = node.mapped().operations[i], .code = codes[i]});
   follower_->batch_ended(communicator);
   if (log_->is_open()) log_->append(static_cast<std::uint8_t>(log_message::finished), finished_body{group});
+  advance();
+  flush();
+}
+
+void launch_thread::on_communicator_failed(communicator_id communicator, boost::system::error_code code,
+                                           std::string why) {
+  tell({.what = launch_news::kind::problem,
+        .text = "communicator " + std::to_string(communicator) + " failed: " + std::move(why)});
+  follower_->failed_here(communicator, code);
   advance();
   flush();
 }
@@ -282,7 +311,7 @@ void launch_thread::abort_late_launches() {
           .text = "communicator " + std::to_string(batch.communicator) +
                   " is aborted: a batch of it was under way for longer than launch_timeout"});
     follower_->failed_here(batch.communicator, errc::transfer_aborted);
-    device_.abort(batch.communicator, errc::transfer_aborted);
+    device_->abort(batch.communicator, errc::transfer_aborted);
   }
   report_failures();
   flush();

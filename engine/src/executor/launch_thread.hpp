@@ -2,10 +2,10 @@
 #pragma once
 
 #include "device/device.hpp"
-#include "device/host/host_device.hpp"
+
 #include "executor/log_messages.hpp"
 #include "executor/transfer_table.hpp"
-#include "link/listening_point.hpp"
+
 #include "link/message_link.hpp"
 #include "protocol/log_follower.hpp"
 
@@ -18,10 +18,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -57,17 +60,21 @@ class launch_events {
   ~launch_events() = default;
 };
 
+/// Makes a rank's device. The context is the launch thread's.
+using device_factory = std::function<std::unique_ptr<device>(boost::asio::io_context&, device_events&)>;
+
 /// Reads the log on a link of its own, so that no user's handler delays it, and carries out its entries strictly in
 /// order on the device. Runs no user code.
 class launch_thread final : private link_owner, private device_events {
  public:
   /// `launch_timeout`: for a batch from its launch to its end; no more than that, its communicator is aborted.
-  launch_thread(const listening_options& listening, std::chrono::milliseconds set_up_timeout,
+  launch_thread(const device_factory& make_device, std::chrono::milliseconds set_up_timeout,
                 std::chrono::nanoseconds launch_timeout, transfer_table& transfers, launch_events& events);
   ~launch_thread();
 
-  /// Where the devices of other ranks reach this one's.
-  [[nodiscard]] std::string device_card() const { return device_.card(); }
+  /// For the rank's card.
+  [[nodiscard]] std::string_view device_name() const noexcept { return device_->name(); }
+  [[nodiscard]] std::string device_card() const { return device_->card(); }
 
   /// Starts to follow the log that comes over `log`, a socket of any executor.
   void start(stream_socket log, std::vector<std::string> device_cards, int self, std::uint64_t incarnation);
@@ -90,6 +97,7 @@ class launch_thread final : private link_owner, private device_events {
   void on_set_up(boost::system::error_code code) override;
   void on_group_done(communicator_id communicator, group_id group,
                      std::span<const boost::system::error_code> codes) override;
+  void on_communicator_failed(communicator_id communicator, boost::system::error_code code, std::string why) override;
 
   using clock = std::chrono::steady_clock;
 
@@ -100,6 +108,7 @@ class launch_thread final : private link_owner, private device_events {
     std::vector<protocol::operation_id> operations;
   };
 
+  void run();
   /// Carries out what the log lets it.
   void advance();
   void create(communicator_id communicator, const protocol::create& what);
@@ -126,7 +135,7 @@ class launch_thread final : private link_owner, private device_events {
 
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{context_.get_executor()};
-  host_device device_;
+  std::unique_ptr<device> device_;
   std::shared_ptr<message_link> log_;
   boost::asio::steady_timer set_up_deadline_{context_};
   boost::asio::steady_timer launch_deadline_{context_};

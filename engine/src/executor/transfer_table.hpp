@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <vector>
 
 namespace weft::detail {
@@ -19,7 +18,7 @@ class transfer_table {
  public:
   using operation_id = protocol::operation_id;
 
-  void publish(operation_id id, std::span<const memory_piece> memory) {
+  void publish(operation_id id, const message_memory& memory) {
     const std::lock_guard lock(mutex_);
     const auto slot = static_cast<std::uint32_t>(id);
     if (slot >= entries_.size()) entries_.resize(slot + 1);
@@ -28,7 +27,7 @@ class transfer_table {
 
   /// The memory of a published operation, which is the launch thread's until it reports the end. Nothing if the
   /// operation was revoked.
-  std::optional<std::span<const memory_piece>> take(operation_id id) { return remove(id); }
+  std::optional<message_memory> take(operation_id id) { return remove(id); }
 
   /// True if the launch thread had not taken it, and now never will.
   bool revoke(operation_id id) { return remove(id).has_value(); }
@@ -36,10 +35,10 @@ class transfer_table {
  private:
   struct entry {
     operation_id id = 0;
-    std::span<const memory_piece> memory;
+    message_memory memory;
   };
 
-  std::optional<std::span<const memory_piece>> remove(operation_id id) {
+  std::optional<message_memory> remove(operation_id id) {
     const std::lock_guard lock(mutex_);
     const auto slot = static_cast<std::uint32_t>(id);
     if (slot >= entries_.size() || entries_[slot].id != id) return std::nullopt;

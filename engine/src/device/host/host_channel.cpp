@@ -14,7 +14,7 @@ constexpr std::size_t most_buffers = 48;
 }  // namespace
 
 void host_channel::add(group_id group, std::size_t index, const device_transfer& transfer) {
-  parts_.push_back({group, index, memory_cursor(transfer.memory), transfer.bytes});
+  parts_.push_back({group, index, memory_cursor(transfer.memory.pieces), transfer.bytes});
 }
 
 void host_channel::progress() {

@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <limits>
+#include <new>
 
 namespace weft::detail {
 namespace {
@@ -23,7 +25,25 @@ std::uint64_t key_of(const unique_id& id) {
   return key;
 }
 
+/// Ordinary memory.
+class host_memory final : public device_memory {
+ public:
+  [[nodiscard]] std::byte* take(std::size_t bytes) override {
+    // Rounded up to the alignment, such a size would wrap.
+    if (bytes > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max())) return nullptr;
+    return static_cast<std::byte*>(::operator new(bytes, alignment, std::nothrow));
+  }
+  void give_back(std::byte* part) noexcept override { ::operator delete(part, alignment); }
+
+ private:
+  static constexpr std::align_val_t alignment{256};  // as cudaMalloc aligns
+};
+
 }  // namespace
+
+std::shared_ptr<device_memory> host_device::memory() const {
+  return std::make_shared<host_memory>();
+}
 
 host_device::host_device(boost::asio::io_context& context, device_events& events, const listening_options& listening,
                          std::chrono::milliseconds set_up_timeout)
@@ -174,7 +194,7 @@ void host_device::copy_to_self(communicator_id communicator, group_state& group,
   const auto receive = self_end(false);
   if (send == transfers.end() && receive == transfers.end()) return;
   const bool both = send != transfers.end() && receive != transfers.end();
-  if (both) copy_message(send->memory, receive->memory, receive->bytes);
+  if (both) copy_message(send->memory.pieces, receive->memory.pieces, receive->bytes);
   for (const auto end : {send, receive}) {
     if (end == transfers.end()) continue;
     if (!both) group.codes[static_cast<std::size_t>(end - transfers.begin())] = errc::transfer_aborted;

@@ -26,11 +26,12 @@ class host_device final : public device, private channel_events {
               std::chrono::milliseconds set_up_timeout);
   ~host_device() override;
 
-  /// Where the other ranks reach this device.
-  [[nodiscard]] std::string card() const { return listening_.card(); }
-  void set_peers(std::vector<std::string> cards, int self, std::uint64_t incarnation);
+  
+  [[nodiscard]] std::string card() const override { return listening_.card(); }
+  void set_peers(std::vector<std::string> cards, int self, std::uint64_t incarnation) override;
 
   [[nodiscard]] std::string_view name() const noexcept override { return "host"; }
+  [[nodiscard]] std::shared_ptr<device_memory> memory() const override;
   [[nodiscard]] unique_id make_unique_id() override;
   void create(communicator_id communicator, std::span<const int> members, const unique_id& id) override;
   void connect(communicator_id communicator, int source, int destination) override;

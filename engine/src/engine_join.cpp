@@ -2,7 +2,6 @@
 // The beginning and the end of an engine's life, and the links to other ranks.
 #include "engine_core.hpp"
 
-#include "device/host/host_device.hpp"
 #include "link/connect.hpp"
 #include "link/rehome.hpp"
 #include "rank_card.hpp"
@@ -99,10 +98,10 @@ asio::awaitable<void> engine_core::join() {
                                if (const auto self = weak.lock()) self->accept_link(from, std::move(socket));
                              },
                      });
-  const device_factory make_device = [&](asio::io_context& context, device_events& events) {
-    return std::make_unique<host_device>(context, events, listening, options_.set_up_timeout);
-  };
+  const device_factory make_device =
+      choose_device(options_, listening, [this](std::string text) { log(log_level::info, std::move(text)); });
   launch_.emplace(make_device, options_.set_up_timeout, options_.launch_timeout, transfers_, *this);
+  device_memory_ = launch_->memory();
   if (rank() == 0) {
     const protocol::sequencer_limits limits{.pair_budget = options_.pair_budget};
     sequencer_.emplace(listening, world_size(), limits, [this] {
@@ -127,9 +126,19 @@ std::string engine_core::make_card() const {
   card.incarnation = incarnation_;
   card.inline_credit = options_.inline_credit;
   card.links = listening_->card();
+  card.device_name = launch_->device_name();
   card.device = launch_->device_card();
   if (sequencer_) card.sequencer = sequencer_->card();
   return card.text();
+}
+
+// A communicator has devices of one kind.
+void engine_core::check_device(const std::string& name, int of) const {
+  if (name == launch_->device_name()) return;
+  throw error(errc::rendezvous_conflict,
+              "rank " + std::to_string(of) + " has the " + name + " device, and rank " + std::to_string(rank()) +
+                  " the " + std::string(launch_->device_name()) +
+                  " device: set engine_options::device, or WEFT_DEVICE, to the same on all ranks");
 }
 
 asio::awaitable<void> engine_core::enter(std::vector<std::string> texts) {
@@ -138,6 +147,7 @@ asio::awaitable<void> engine_core::enter(std::vector<std::string> texts) {
   std::string sequencer_card;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     rank_card card = rank_card::parse(texts[i], static_cast<int>(i));
+    check_device(card.device_name, static_cast<int>(i));
     devices.push_back(std::move(card.device));
     link_cards_.push_back(std::move(card.links));
     incarnations_.push_back(card.incarnation);

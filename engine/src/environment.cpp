@@ -130,6 +130,22 @@ transport find_transport(const environment& variable) {
   refuse(quote("WEFT_TRANSPORT", *text) + ": expected automatic, unix or tcp");
 }
 
+device_choice find_device(const environment& variable) {
+  const auto text = read(variable, "WEFT_DEVICE");
+  if (!text || *text == "automatic") return device_choice::automatic;
+  if (*text == "host") return device_choice::host;
+  if (*text == "cuda") return device_choice::cuda;
+  refuse(quote("WEFT_DEVICE", *text) + ": expected automatic, host or cuda");
+}
+
+/// Ranks of one host count its GPUs, unless each sees a single one.
+int find_ordinal(const environment& variable) {
+  constexpr int many = 1'000;
+  for (const char* name : {"WEFT_DEVICE_ORDINAL", "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
+    if (const auto number = read_number(variable, name, 0, many)) return *number;
+  return 0;
+}
+
 }  // namespace
 
 engine_options options_from_environment() {
@@ -144,6 +160,8 @@ engine_options options_from_environment(const environment& variable) {
   options.rendezvous_address = find_rendezvous(variable, here);
   options.job_key = read(variable, "WEFT_JOB_KEY").value_or("");
   options.transport = find_transport(variable);
+  options.device = find_device(variable);
+  options.device_ordinal = find_ordinal(variable);
   return options;
 }
 

@@ -64,6 +64,8 @@ const char* text_of(errc code) noexcept {
       return "the other end speaks another version of the wire protocol";
     case errc::job_key_required:
       return "a job key is needed: set WEFT_JOB_KEY to one secret on all ranks";
+    case errc::device_unavailable:
+      return "the device that was asked for cannot be used";
     case errc::malformed_message:
       return "a link carried bytes that are no message";
   }
@@ -72,6 +74,8 @@ const char* text_of(errc code) noexcept {
 
 class engine_error_category final : public boost::system::error_category {
  public:
+  /// A number, chosen at random, by which it is the same in a module that has a copy of it.
+  constexpr engine_error_category() : error_category(0x8d1f3a5c77e64b29U) {}
   [[nodiscard]] const char* name() const noexcept override { return "weft"; }
   [[nodiscard]] std::string message(int code) const override { return text_of(static_cast<errc>(code)); }
   [[nodiscard]] boost::system::error_condition default_error_condition(int code) const noexcept override {

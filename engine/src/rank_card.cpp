@@ -27,6 +27,7 @@ void set(rank_card& card, std::string_view key, std::string_view value, int rank
   if (key == "incarnation") card.incarnation = number(value, rank);
   if (key == "inline-credit") card.inline_credit = number(value, rank);
   if (key == "links") card.links = value;
+  if (key == "device-name") card.device_name = value;
   if (key == "device") card.device = value;
   if (key == "sequencer") card.sequencer = value;
 }
@@ -38,6 +39,7 @@ std::string rank_card::text() const {
   all += ";incarnation=" + std::to_string(incarnation);
   all += ";inline-credit=" + std::to_string(inline_credit);
   all += ";links=" + links;
+  all += ";device-name=" + device_name;
   all += ";device=" + device;
   if (!sequencer.empty()) all += ";sequencer=" + sequencer;
   return all;

@@ -13,9 +13,10 @@ namespace weft::detail {
 struct rank_card {
   std::uint64_t incarnation = 0;
   std::size_t inline_credit = 0;
-  std::string links;      ///< where its peers' links arrive
-  std::string device;     ///< where other devices connect
-  std::string sequencer;  ///< on rank 0
+  std::string links;        ///< where its peers' links arrive
+  std::string device_name;  ///< the kind of its device
+  std::string device;       ///< where other devices connect
+  std::string sequencer;    ///< on rank 0
 
   [[nodiscard]] std::string text() const;
   /// Throws `weft::error` that names the rank where the text is no card.

@@ -137,10 +137,20 @@ void virtual_devices::end_set_ups() {
     auto& [name, waiting] = *current;
     const bool quiet = !synchronizes_ || std::all_of(waiting.called.begin(), waiting.called.end(),
                                                      [this](auto& one) { return at(one.first).queues.empty(); });
-    if (waiting.called.size() < waiting.callers || !quiet) continue;
+    if (waiting.called.size() < waiting.callers || !quiet || !has_room_for(name, waiting)) continue;
     for (auto& [rank, done] : waiting.called) end_later(std::move(done), {});
     set_ups_.erase(current);
   }
+}
+
+/// To connect is to move something: it stands in the communicator's queue, and needs its place on the device.
+bool virtual_devices::has_room_for(const set_up_name& name, const set_up& waiting) {
+  const auto [on, source, destination] = name;
+  if (source < 0) return true;
+  return std::all_of(waiting.called.begin(), waiting.called.end(), [this, on = on](const auto& one) {
+    device& caller = at(one.first);
+    return caller.residents < slots_ && !caller.queues.contains(on);
+  });
 }
 
 void virtual_devices::end_groups() {

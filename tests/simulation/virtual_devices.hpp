@@ -23,9 +23,8 @@ namespace weft::simulation {
 ///    with theirs; groups of different shapes wait for ever (NVIDIA/nccl#1279, #2130);
 ///  - a group of more than 8 peers, or with a direction twice, is cut into several, on each rank elsewhere (pytorch
 ///    #174288);
-///  - creating and connecting block the caller until all concerned have called, and may wait for the device to be
-///  quiet;
-///    destroying frees memory, which waits for it too (#48, #239).
+///  - creating and connecting block the caller until all concerned have called, and may wait until the device is quiet;
+///    connecting takes a place on the device, too; destroying frees memory, which waits for it (#48, #239).
 class virtual_devices {
  public:
   using communicator_id = std::uint32_t;
@@ -80,6 +79,7 @@ class virtual_devices {
   void progress();
   void admit(device& on);
   void end_set_ups();
+  [[nodiscard]] bool has_room_for(const set_up_name& name, const set_up& waiting);
   void end_groups();
   [[nodiscard]] group* front(int rank, communicator_id on);
   [[nodiscard]] bool collect(group& first, std::vector<group*>& all);

@@ -11,6 +11,7 @@
 
 #include <exception>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -28,6 +29,16 @@ struct links {
   std::function<void(engine_options&)> adjust;
 };
 
+/// What the ranks of a test run on, where it is not this host's memory.
+struct machine {
+  std::function<std::shared_ptr<void>(int ranks)> switch_on;  ///< stands until all ranks have ended
+  std::function<void(engine_options&)> adjust;
+};
+inline machine& test_machine() {
+  static machine one;
+  return one;
+}
+
 namespace detail {
 
 inline boost::asio::awaitable<void> live(engine& one, const rank_body& body) {
@@ -44,6 +55,8 @@ inline engine_options options_of(int rank, int ranks, const std::shared_ptr<rend
   options.transport = how.over;
   options.job_key = "the key of a test";
   options.join_timeout = std::chrono::seconds(20);
+  options.device = device_choice::host;
+  if (test_machine().adjust) test_machine().adjust(options);
   if (how.adjust) how.adjust(options);
   return options;
 }
@@ -52,6 +65,7 @@ inline engine_options options_of(int rank, int ranks, const std::shared_ptr<rend
 
 /// Runs `body` on every rank to its end and closes; what any rank throws is thrown here, the lowest rank's first.
 inline void run_ranks(int ranks, const rank_body& body, const links& how = {}) {
+  const auto power = test_machine().switch_on ? test_machine().switch_on(ranks) : nullptr;
   const auto meeting = make_in_process_rendezvous(ranks);
   std::vector<std::exception_ptr> problems(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;

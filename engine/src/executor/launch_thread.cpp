@@ -74,6 +74,11 @@ void launch_thread::leave() {
   });
 }
 
+// Others may need this rank for what the log still had for it: to create a communicator takes all of its members.
+void launch_thread::leave_if_idle() {
+  if (log_ended_ && follower_->is_idle()) left();
+}
+
 void launch_thread::left() {
   leave_deadline_.cancel();
   tell({.what = launch_news::kind::left});
@@ -134,7 +139,10 @@ bool launch_thread::on_message(message_link&, std::uint8_t type, std::span<const
 }
 
 void launch_thread::on_link_closed(message_link&, boost::system::error_code) {
-  if (leaving_) return left();  // the sequencer has heard it
+  if (leaving_) {  // the sequencer has heard it: this was the end of the log
+    log_ended_ = true;
+    return leave_if_idle();
+  }
   // Without the log nobody can say any more what the other end of a batch does.
   tell({.what = launch_news::kind::log_lost});
   follower_->clear();
@@ -167,6 +175,7 @@ void launch_thread::advance() {
     }
   }
   report_failures();
+  leave_if_idle();
 }
 
 void launch_thread::report_failures() {

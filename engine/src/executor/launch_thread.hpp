@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "device/device.hpp"
+#include "device/choose_device.hpp"
 
 #include "executor/log_messages.hpp"
 #include "executor/transfer_table.hpp"
@@ -18,7 +18,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -60,9 +59,6 @@ class launch_events {
   ~launch_events() = default;
 };
 
-/// Makes a rank's device. The context is the launch thread's.
-using device_factory = std::function<std::unique_ptr<device>(boost::asio::io_context&, device_events&)>;
-
 /// Reads the log on a link of its own, so that no user's handler delays it, and carries out its entries strictly in
 /// order on the device. Runs no user code.
 class launch_thread final : private link_owner, private device_events {
@@ -75,6 +71,7 @@ class launch_thread final : private link_owner, private device_events {
   /// For the rank's card.
   [[nodiscard]] std::string_view device_name() const noexcept { return device_->name(); }
   [[nodiscard]] std::string device_card() const { return device_->card(); }
+  [[nodiscard]] std::shared_ptr<device_memory> memory() const { return device_->memory(); }
 
   /// Starts to follow the log that comes over `log`, a socket of any executor.
   void start(stream_socket log, std::vector<std::string> device_cards, int self, std::uint64_t incarnation);
@@ -123,6 +120,7 @@ class launch_thread final : private link_owner, private device_events {
   void report_gone(communicator_id communicator);
   void report_failures();
   void rank_gone(int rank, bool left);
+  void leave_if_idle();
   void left();
   void flush();
   void tell(launch_news news);
@@ -142,6 +140,7 @@ class launch_thread final : private link_owner, private device_events {
   boost::asio::steady_timer leave_deadline_{context_};
 
   bool leaving_ = false;
+  bool log_ended_ = false;
   std::optional<protocol::log_follower> follower_;
   std::map<communicator_id, unique_id> unique_ids_;
   std::map<communicator_id, int> open_pairs_;  ///< with which rank

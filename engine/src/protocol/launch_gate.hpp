@@ -38,6 +38,9 @@ class launch_gate {
       ++found->unfinished;
   }
 
+  /// Nothing that was issued is unfinished.
+  [[nodiscard]] bool is_idle() const noexcept { return residents_.empty(); }
+
   /// One group that was issued on `communicator` is over.
   void finished(communicator_id communicator) {
     const auto found = find(communicator);

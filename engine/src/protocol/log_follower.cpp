@@ -8,6 +8,15 @@
 
 namespace weft::protocol {
 
+namespace {
+
+/// Whether it puts kernels on the device: to connect, NCCL moves something.
+bool takes_room(const log_entry& entry) {
+  return std::holds_alternative<batch>(entry.content) || std::holds_alternative<connect>(entry.content);
+}
+
+}  // namespace
+
 std::optional<log_entry> log_follower::next() {
   while (!set_up_ && !entries_.empty()) {
     const auto at = entries_.begin() + static_cast<std::ptrdiff_t>(choose());
@@ -23,10 +32,10 @@ std::optional<log_entry> log_follower::next() {
 }
 
 log_follower::readiness log_follower::check(const log_entry& entry) {
-  if (std::holds_alternative<batch>(entry.content))
-    return gate_.may_issue(entry.communicator) ? readiness::ready : readiness::waits;
   if (std::holds_alternative<evict>(entry.content)) return readiness::ready;
-  if (failed_.contains(entry.communicator)) return readiness::pointless;
+  const bool is_batch = std::holds_alternative<batch>(entry.content);
+  if (!is_batch && failed_.contains(entry.communicator)) return readiness::pointless;
+  if (takes_room(entry) && !gate_.may_issue(entry.communicator)) return readiness::waits;
   const auto* creation = std::get_if<create>(&entry.content);
   return creation != nullptr ? check_create(entry.communicator, *creation) : readiness::ready;
 }
@@ -41,18 +50,19 @@ log_follower::readiness log_follower::check_create(communicator_id communicator,
 }
 
 void log_follower::begin(log_entry& entry) {
+  if (takes_room(entry)) gate_.issued(entry.communicator);
   if (!std::holds_alternative<batch>(entry.content)) {
     if (is_mutated(mutation::evict_by_own_choice)) choose_own_victim(entry);
     set_up_ = entry;
     return;
   }
   if (is_mutated(mutation::group_by_timing)) merge_what_has_come(entry);
-  gate_.issued(entry.communicator);
 }
 
 log_entry log_follower::set_up_ended(boost::system::error_code code) {
   log_entry ended = std::move(*set_up_);
   set_up_.reset();
+  if (takes_room(ended)) gate_.finished(ended.communicator);
   if (std::holds_alternative<evict>(ended.content)) {
     identified_.erase(ended.communicator);
     failed_.erase(ended.communicator);

@@ -54,6 +54,8 @@ class log_follower {
   [[nodiscard]] bool is_setting_up() const noexcept { return set_up_.has_value(); }
   /// Entries that wait.
   [[nodiscard]] std::size_t waiting() const noexcept { return entries_.size(); }
+  /// Nothing waits, and nothing is under way.
+  [[nodiscard]] bool is_idle() const noexcept { return entries_.empty() && !set_up_ && gate_.is_idle(); }
   /// Null where it has not failed.
   [[nodiscard]] const boost::system::error_code* failure_of(communicator_id communicator) const;
 

@@ -54,6 +54,7 @@ enum class errc {
   authentication_failed,  ///< the other end holds another job key
   protocol_mismatch,      ///< the other end speaks another version of the wire protocol
   job_key_required,       ///< a transport that leaves this host needs a job key
+  device_unavailable,     ///< the device that was asked for cannot be used
   malformed_message,      ///< a link carried bytes that are no message: the link is closed
 };
 

@@ -24,6 +24,13 @@ enum class transport : std::uint8_t {
   tcp,          ///< TCP even on one host; needs a job key
 };
 
+/// What carries the device and pair routes.
+enum class device_choice : std::uint8_t {
+  automatic,  ///< a GPU, where weft's module for CUDA can be loaded and CUDA finds one; else the host device
+  host,       ///< ordinary memory and sockets
+  cuda,       ///< a GPU: where there is none, joining fails and says what CUDA says
+};
+
 /// How much a line of the log matters.
 enum class log_level : std::uint8_t { info, warning, error };
 
@@ -52,6 +59,16 @@ struct engine_options {
   /// The name or number by which other hosts reach this one. Empty: the address that packets to the rendezvous leave
   /// from.
   std::string listen_host;
+
+  /// What carries the device and pair routes; the same kind on all ranks.
+  device_choice device = device_choice::automatic;
+  /// Which GPU, as CUDA counts them. Two engines of one GPU cannot be in one group.
+  int device_ordinal = 0;
+  /// Memory of the GPU that is taken from CUDA when the engine joins: `device_buffer`s come from it, and messages of
+  /// several pieces are put together in it. No more is taken later, because that can block (NVIDIA/nccl#48).
+  std::size_t device_pool_bytes = std::size_t{256} << 20;
+  /// Pinned memory for host memory on its way to or from a GPU. More is taken when it is needed and the GPU is at rest.
+  std::size_t staging_bytes = std::size_t{64} << 20;
 
   /// Host memory up to this size travels inside of the announcement.
   std::size_t eager_limit = std::size_t{16} << 10;
@@ -88,10 +105,10 @@ struct engine_options {
 /// Reads a variable of the environment; null where it is unset. For tests, and for embedding systems.
 using environment = std::function<const char*(const char*)>;
 
-/// Options for this process from the variables of weft-run (WEFT_RENDEZVOUS, WEFT_JOB_KEY, WEFT_TRANSPORT, RANK,
-/// WORLD_SIZE), torchrun, Open MPI (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE) or Slurm (SLURM_PROCID, SLURM_NTASKS).
-/// No variable at all means a group of one. Throws `weft::error` with `errc::bad_environment` that names the variable,
-/// its value and what was expected, where one is missing, malformed, or contradicts another.
+/// Options for this process from the variables of weft-run (WEFT_RENDEZVOUS, WEFT_JOB_KEY, WEFT_TRANSPORT, WEFT_DEVICE,
+/// RANK, WORLD_SIZE), torchrun, Open MPI (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE) or Slurm (SLURM_PROCID,
+/// SLURM_NTASKS). No variable at all means a group of one. Throws `weft::error` with `errc::bad_environment` that names
+/// the variable, its value and what was expected, where one is missing, malformed, or contradicts another.
 [[nodiscard]] engine_options options_from_environment();
 /// The same, from variables that `variable` reads.
 [[nodiscard]] engine_options options_from_environment(const environment& variable);

@@ -193,11 +193,12 @@ bool cuda_device::launch(communicator_id communicator, group_id id) {
   communicator_state* state = usable(communicator);
   if (state == nullptr) return true;  // it ends with what was aborted
   device_group& group = state->groups[state->launched];
+  const bool is_empty = exclude_gone(group);
   if (!find_memory(group)) return false;
   try {
     group.event = event_pool_.take();
     group.fill(state->nccl->stream());
-    if (group.size() == 0)
+    if (is_empty)
       record(communicator, group);
     else
       post(communicator, group);
@@ -206,6 +207,18 @@ bool cuda_device::launch(communicator_id communicator, group_id id) {
   }
   (void)id;
   return true;
+}
+
+/// Ranks that are gone take no part. True: nobody is left.
+bool cuda_device::exclude_gone(device_group& group) const {
+  std::size_t left = group.size();
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const auto gone = gone_.find(group.transfer(i).peer);
+    if (gone == gone_.end()) continue;
+    group.exclude(i, gone->second);
+    --left;
+  }
+  return left == 0;
 }
 
 // More is taken from CUDA only while nothing is under way; what waits for that stands behind what is.
@@ -222,6 +235,7 @@ void cuda_device::post(communicator_id communicator, device_group& group) {
   ncclResult_t result = ncclSuccess;
   nccl_group calls;
   for (std::size_t i = 0; i < group.size() && result == ncclSuccess; ++i) {
+    if (group.is_excluded(i)) continue;
     const device_transfer& one = group.transfer(i);
     const std::size_t bytes = group.id() == connection ? 1 : one.bytes;
     result = one.sending ? nccl.send(group.memory(i), bytes, one.peer) : nccl.receive(group.memory(i), bytes, one.peer);
@@ -276,10 +290,9 @@ void cuda_device::end_front(communicator_id id, communicator_state& state, boost
   if (!code) done.deliver();
   done.give_back(pinned_, *memory_);
   if (done.event != nullptr) event_pool_.give_back(done.event);
-  if (done.id() == connection) return end_set_up(code);
-  answers_.emplace_back([this, id, group = done.id(), codes = std::vector(done.size(), code)] {
-    events_.on_group_done(id, group, codes);
-  });
+  const auto codes = done.codes(code);
+  if (done.id() == connection) return end_set_up(codes.front());
+  answers_.emplace_back([this, id, group = done.id(), codes] { events_.on_group_done(id, group, codes); });
 }
 
 // ---- failure
@@ -329,9 +342,11 @@ void cuda_device::refuse(communicator_id communicator, int peer, bool) {
 }
 
 void cuda_device::on_rank_gone(int rank, boost::system::error_code code) {
-  gone_.push_back(rank);
+  gone_.emplace(rank, code);
+  // One that has left has carried out all that the log had for it; what is between others goes on.
+  if (code == errc::peer_left) return;
   for (auto& [id, state] : communicators_)
-    if (state.nccl && state.nccl->has(rank)) fail(id, code, "rank " + std::to_string(rank) + " is gone");
+    if (state.nccl && state.nccl->has(rank)) fail(id, code, "rank " + std::to_string(rank) + " is lost");
 }
 
 void cuda_device::abort_all(boost::system::error_code code) {

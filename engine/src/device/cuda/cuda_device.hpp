@@ -6,6 +6,7 @@
 #include "device/cuda/device_group.hpp"
 #include "device/cuda/event_pool.hpp"
 #include "device/cuda/nccl_communicator.hpp"
+#include "device/cuda_module.hpp"
 #include "device/device.hpp"
 
 #include <deque>
@@ -17,12 +18,6 @@
 #include <vector>
 
 namespace weft::detail {
-
-struct cuda_options {
-  int ordinal = 0;
-  std::size_t device_bytes = 0;  ///< for `device_buffer`s, and to put messages together
-  std::size_t pinned_bytes = 0;  ///< for host memory on its way
-};
 
 /// A GPU, by the CUDA runtime and NCCL. It does nothing by itself: `poll` starts what waits and finds what has ended.
 ///
@@ -78,6 +73,7 @@ class cuda_device final : public device {
   bool start_commands();
   [[nodiscard]] bool launch(communicator_id communicator, group_id group);
   [[nodiscard]] bool find_memory(device_group& group);
+  [[nodiscard]] bool exclude_gone(device_group& group) const;
   void post(communicator_id communicator, device_group& group);
   void record(communicator_id communicator, device_group& group);
   bool find_ends();
@@ -102,7 +98,7 @@ class cuda_device final : public device {
   std::optional<call_in_progress> calling_;
   std::optional<communicator_id> setting_up_;
   std::deque<std::function<void()>> answers_;
-  std::vector<int> gone_;
+  std::map<int, boost::system::error_code> gone_;
   communicator_aborter aborter_;
 };
 

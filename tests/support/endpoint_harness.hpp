@@ -8,6 +8,14 @@
 
 namespace weft::testing {
 
+// The names that tests of an endpoint are made of.
+using weft::any_source;
+using weft::any_tag;
+using weft::errc;
+using weft::from;
+using weft::route;
+using weft::to;
+
 inline constexpr std::size_t eager_limit = 16;
 
 /// Bounds small enough for a test to reach.

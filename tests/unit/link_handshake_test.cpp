@@ -95,6 +95,18 @@ std::function<void(bytes&)> corrupt(std::size_t position) {
   };
 }
 
+/// Gives a side what was recorded of another conversation, as long as it wants more.
+template <class Side>
+handshake_status replay(std::span<const std::byte> recorded, Side& side) {
+  handshake_step step = side.start();
+  while (step.status == handshake_status::receiving && recorded.size() >= step.bytes_wanted) {
+    const auto input = recorded.first(step.bytes_wanted);
+    recorded = recorded.subspan(step.bytes_wanted);
+    step = side.received(input);
+  }
+  return step.status;
+}
+
 }  // namespace
 
 TEST_CASE("two ends with one key learn who they are") {
@@ -206,14 +218,7 @@ TEST_CASE("what a client sent once convinces no server that chose another nonce"
   wire recorded("k", "k");
   recorded.run();
   server_handshake server("k", server_incarnation, nonce_of(3));
-  std::span<const std::byte> replay = recorded.sent_by_client;
-  handshake_step step = server.start();
-  while (step.status == handshake_status::receiving && replay.size() >= step.bytes_wanted) {
-    const auto input = replay.first(step.bytes_wanted);
-    replay = replay.subspan(step.bytes_wanted);
-    step = server.received(input);
-  }
-  CHECK(step.status == handshake_status::failed);
+  CHECK(replay(recorded.sent_by_client, server) == handshake_status::failed);
   CHECK(server.code() == weft::errc::authentication_failed);
 }
 
@@ -221,13 +226,7 @@ TEST_CASE("what a server sent once convinces no client that chose another nonce"
   wire recorded("k", "k");
   recorded.run();
   client_handshake client("k", example, nonce_of(3));
-  std::span<const std::byte> replay = recorded.sent_by_server;
-  handshake_step step = client.start();
-  while (step.status == handshake_status::receiving) {
-    const auto input = replay.first(step.bytes_wanted);
-    replay = replay.subspan(step.bytes_wanted);
-    step = client.received(input);
-  }
+  CHECK(replay(recorded.sent_by_server, client) == handshake_status::failed);
   CHECK(client.code() == weft::errc::authentication_failed);
 }
 

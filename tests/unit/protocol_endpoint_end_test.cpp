@@ -3,12 +3,6 @@
 #include "endpoint_harness.hpp"
 
 using namespace weft::testing;
-using weft::any_source;
-using weft::any_tag;
-using weft::errc;
-using weft::from;
-using weft::route;
-using weft::to;
 
 namespace {
 

@@ -5,10 +5,6 @@
 #include <limits>
 
 using namespace weft::testing;
-using weft::errc;
-using weft::from;
-using weft::route;
-using weft::to;
 namespace protocol = weft::protocol;
 
 namespace {

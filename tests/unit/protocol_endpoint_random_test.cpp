@@ -9,11 +9,6 @@
 #include <tuple>
 
 using namespace weft::testing;
-using weft::any_source;
-using weft::errc;
-using weft::from;
-using weft::route;
-using weft::to;
 
 namespace {
 

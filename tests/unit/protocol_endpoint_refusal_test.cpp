@@ -3,10 +3,6 @@
 #include "endpoint_harness.hpp"
 
 using namespace weft::testing;
-using weft::errc;
-using weft::from;
-using weft::route;
-using weft::to;
 
 namespace {
 

@@ -4,12 +4,6 @@
 #include <string>
 
 using namespace weft::testing;
-using weft::any_source;
-using weft::any_tag;
-using weft::errc;
-using weft::from;
-using weft::route;
-using weft::to;
 
 namespace {
 

@@ -23,6 +23,22 @@ const split_answer& of(const answers& all, int rank) {
   return all.front();
 }
 
+/// Three ranks, of which 1 and 2 have formed a group, the higher first, and 0 one of its own.
+struct one_and_two {
+  one_and_two() {
+    answers formed;
+    for (const int rank : {0, 1, 2}) REQUIRE(splits.ask(rank, root_group, rank == 0 ? 0 : 1, -rank, formed));
+    lone = of(formed, 0).group;
+    pair = of(formed, 1).group;
+    CHECK(of(formed, 2).members == ranks{2, 1});
+  }
+
+  group_splits splits{3};
+  group_number lone = root_group;
+  group_number pair = root_group;
+  answers out;  ///< of what is asked next
+};
+
 }  // namespace
 
 TEST_CASE("ranks of one color form a group, ordered by key and then by their old rank") {
@@ -45,12 +61,8 @@ TEST_CASE("ranks of one color form a group, ordered by key and then by their old
 }
 
 TEST_CASE("groups can be split again, and splits of parent and child are told apart") {
-  group_splits splits(3);
-  answers out;
-  for (const int rank : {0, 1, 2}) CHECK(splits.ask(rank, root_group, rank == 0 ? 0 : 1, -rank, out));
-  const group_number child = of(out, 1).group;
-  CHECK(of(out, 2).members == ranks{2, 1});
-  out.clear();
+  one_and_two formed;
+  auto& [splits, lone, child, out] = formed;
   CHECK(splits.ask(1, child, 0, 0, out));
   CHECK(splits.ask(1, root_group, 0, 0, out));
   CHECK(splits.ask(2, root_group, 0, 0, out));
@@ -75,20 +87,18 @@ TEST_CASE("the n-th split of each member belong together") {
 }
 
 TEST_CASE("who is no member cannot take part") {
-  group_splits splits(3);
-  answers out;
-  CHECK_FALSE(splits.ask(0, 1, 0, 0, out));
-  for (const int rank : {0, 1, 2}) CHECK(splits.ask(rank, root_group, rank == 0 ? 0 : 1, 0, out));
-  CHECK_FALSE(splits.ask(0, of(out, 1).group, 0, 0, out));
+  one_and_two formed;
+  auto& [splits, lone, pair, out] = formed;
+  CHECK_FALSE(splits.ask(0, pair, 0, 0, out));
+  CHECK_FALSE(splits.ask(1, lone, 0, 0, out));
+  CHECK_FALSE(splits.ask(-1, root_group, 0, 0, out));
+  CHECK_FALSE(splits.ask(0, pair + lone + 1, 0, 0, out));
+  CHECK(out.empty());
 }
 
 TEST_CASE("when a rank is gone the splits of its groups fail, now and later, and no others") {
-  group_splits splits(3);
-  answers out;
-  for (const int rank : {0, 1, 2}) CHECK(splits.ask(rank, root_group, rank == 0 ? 0 : 1, 0, out));
-  const group_number pair = of(out, 1).group;
-  const group_number lone = of(out, 0).group;
-  out.clear();
+  one_and_two formed;
+  auto& [splits, lone, pair, out] = formed;
   CHECK(splits.ask(1, pair, 0, 0, out));
   CHECK(splits.ask(0, root_group, 0, 0, out));
   splits.rank_gone(2, errc::peer_lost, out);

@@ -17,20 +17,29 @@ group_splits::group_splits(int ranks) : gone_(static_cast<std::size_t>(ranks)) {
 group_number group_splits::form(std::vector<int> members) {
   group& made = groups_.emplace_back();
   made.wishes.resize(members.size());
+  for (std::size_t i = 0; i < members.size(); ++i) made.places.emplace_back(members[i], i);
+  std::sort(made.places.begin(), made.places.end());
   made.members = std::move(members);
   return groups_.size() - 1;
 }
 
+std::optional<std::size_t> group_splits::place_of(group_number number, int rank) const noexcept {
+  if (number >= groups_.size()) return std::nullopt;
+  const auto& places = groups_[number].places;
+  const auto found = std::lower_bound(places.begin(), places.end(), std::pair(rank, std::size_t{0}));
+  if (found == places.end() || found->first != rank) return std::nullopt;
+  return found->second;
+}
+
 bool group_splits::has_member(group_number number, int rank) const noexcept {
-  const std::vector<int>* all = members(number);
-  return all != nullptr && std::find(all->begin(), all->end(), rank) != all->end();
+  return place_of(number, rank).has_value();
 }
 
 bool group_splits::ask(int rank, group_number parent, int color, int key, std::vector<split_answer>& out) {
-  if (!has_member(parent, rank)) return false;
+  const auto place = place_of(parent, rank);
+  if (!place) return false;
   group& asked = groups_[parent];
-  const auto place = std::find(asked.members.begin(), asked.members.end(), rank) - asked.members.begin();
-  asked.wishes[static_cast<std::size_t>(place)].push_back({color, key});
+  asked.wishes[*place].push_back({color, key});
   const auto gone = std::find_if(asked.members.begin(), asked.members.end(),
                                  [this](int member) { return gone_[static_cast<std::size_t>(member)].has_value(); });
   if (gone != asked.members.end())

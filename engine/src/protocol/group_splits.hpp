@@ -5,8 +5,10 @@
 
 #include <weft/engine/error.hpp>
 
+#include <cstddef>
 #include <deque>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace weft::protocol {
@@ -47,9 +49,12 @@ class group_splits {
   };
   struct group {
     std::vector<int> members;
-    std::vector<std::deque<wish>> wishes;  ///< by rank in this group
+    std::vector<std::pair<int, std::size_t>> places;  ///< each member and its rank in this group; in order
+    std::vector<std::deque<wish>> wishes;             ///< by rank in this group
   };
 
+  /// A member's rank in a group.
+  [[nodiscard]] std::optional<std::size_t> place_of(group_number number, int rank) const noexcept;
   group_number form(std::vector<int> members);
   void fail(group_number parent, int gone, std::vector<split_answer>& out);
   void split(group_number parent, std::vector<split_answer>& out);

@@ -2,10 +2,17 @@
 #include "engine_core.hpp"
 
 #include <weft/engine/engine.hpp>
+#include <weft/engine/error.hpp>
 
 namespace weft {
 namespace detail {
 
+void refuse_start() {
+  throw error(
+      errc::already_started,
+      "an operation was started that had been started or moved from before, or whose communicator belongs to no "
+      "group: make one operation for each co_await or call");
+}
 void start(engine_core& core, std::span<operation_request> requests) {
   core.start(requests);
 }

@@ -99,12 +99,15 @@ void engine_core::begin(operation_request& request) {
   details.tag = sending ? request.to.tag : request.from.tag;
   details.any_tag = !sending && request.from.every_tag;
   errc problem = check_memory(request, details);
-  if (const errc wrong_rank = translate(request, details); problem == errc{}) problem = wrong_rank;
-  if (sending && request.to.route > route::pair) {
+  if (const errc wrong_rank = translate(request, details); wrong_rank != errc{}) problem = wrong_rank;
+  if (problem == errc{} && sending && request.to.route > route::pair) {
     problem = errc::invalid_option;
     details.reason = "the route has a number that stands for none";
   }
-  if (!endpoint_ || life_ == life::created) problem = errc::not_joined;
+  if (!endpoint_ || life_ == life::created) {
+    problem = errc::not_joined;
+    details.reason.clear();
+  }
   if (problem != errc{}) {
     ready_.push(finished_operation{request.waiter, problem, {std::move(details), {}, nullptr}});
     return keep_frame(std::move(request.frame));

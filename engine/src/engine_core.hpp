@@ -87,6 +87,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   // joining: engine_join.cpp
   [[nodiscard]] std::string make_card() const;
   void check_device(const std::string& name, int of) const;
+  boost::asio::awaitable<void> meet();
   boost::asio::awaitable<void> enter(std::vector<std::string> cards);
   [[nodiscard]] hello hello_to(int rank, purpose why) const;
   [[nodiscard]] verdict admit(const hello& from);

@@ -17,6 +17,19 @@ operation_details of_split(std::string reason = {}) {
 
 }  // namespace
 
+group::group(std::uint64_t which, int self, std::vector<int> all) : number(which), members(std::move(all)) {
+  places.reserve(members.size());
+  for (std::size_t i = 0; i < members.size(); ++i) places.emplace_back(members[i], static_cast<int>(i));
+  std::sort(places.begin(), places.end());
+  rank = rank_of(self);
+}
+
+int group::rank_of(int world_rank) const noexcept {
+  if (number == protocol::root_group) return world_rank;
+  const auto found = std::lower_bound(places.begin(), places.end(), std::pair(world_rank, 0));
+  return found == places.end() || found->first != world_rank ? -1 : found->second;
+}
+
 void engine_core::start_split(waiter& who, const group& parent, int color, int key) {
   const std::lock_guard lock(mutex_);
   errc problem{};
@@ -49,8 +62,7 @@ void engine_core::end_split_wait(waiter& who, bool complete) noexcept {
 void engine_core::on_split_done(const protocol::split_answer& answer) {
   const group* made = nullptr;
   if (!answer.members.empty()) {
-    const auto place = std::find(answer.members.begin(), answer.members.end(), rank()) - answer.members.begin();
-    made = &groups_.emplace_back(group{answer.group, static_cast<int>(place), answer.members});
+    made = &groups_.emplace_back(answer.group, rank(), answer.members);
     endpoint_->add_group(answer.group, answer.members);
   }
   auto& waiting = splits_[answer.parent];

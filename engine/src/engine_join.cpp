@@ -4,6 +4,7 @@
 
 #include "link/connect.hpp"
 #include "link/rehome.hpp"
+#include "link/socket_rendezvous.hpp"
 #include "rank_card.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 namespace weft::detail {
 namespace {
@@ -37,9 +39,17 @@ std::uint64_t random_number() {
   throw error(errc::invalid_option, text);
 }
 
+void check_time(const char* name, std::chrono::milliseconds given, std::chrono::milliseconds shortest,
+                std::chrono::milliseconds longest) {
+  if (given < shortest || given > longest)
+    refuse_option(std::string(name) + " is " + std::to_string(given.count()) + " ms; it is from " +
+                  std::to_string(shortest.count()) + " to " + std::to_string(longest.count()) + " ms");
+}
+
 void check(const engine_options& options) {
-  if (options.world_size < 1)
-    refuse_option("world_size is " + std::to_string(options.world_size) + "; it is at least 1");
+  if (options.world_size < 1 || options.world_size > largest_world_size)
+    refuse_option("world_size is " + std::to_string(options.world_size) + "; it is from 1 to " +
+                  std::to_string(largest_world_size));
   if (options.rank < 0 || options.rank >= options.world_size)
     refuse_option("rank is " + std::to_string(options.rank) + "; with a world_size of " +
                   std::to_string(options.world_size) + " it is from 0 to " + std::to_string(options.world_size - 1));
@@ -48,10 +58,9 @@ void check(const engine_options& options) {
   if (options.eager_limit > largest_eager_limit)
     refuse_option("eager_limit is " + std::to_string(options.eager_limit) + " bytes; it is at most " +
                   std::to_string(largest_eager_limit));
-  if (options.link_timeout < shortest_link_timeout || options.link_timeout > longest_link_timeout)
-    refuse_option("link_timeout is " + std::to_string(options.link_timeout.count()) + " ms; it is from " +
-                  std::to_string(shortest_link_timeout.count()) + " to " +
-                  std::to_string(longest_link_timeout.count()) + " ms");
+  check_time("join_timeout", options.join_timeout, shortest_timeout, longest_timeout);
+  check_time("set_up_timeout", options.set_up_timeout, shortest_timeout, longest_timeout);
+  check_time("link_timeout", options.link_timeout, shortest_link_timeout, longest_link_timeout);
 }
 
 }  // namespace
@@ -65,8 +74,9 @@ engine_core::engine_core(asio::any_io_executor executor, engine_options options)
       noticed_gone_(static_cast<std::size_t>(options_.world_size)),
       changed_(executor_, mutex_),
       goodbye_timer_(executor_) {
-  group& all = groups_.emplace_back(group{.number = protocol::root_group, .rank = options_.rank, .members = {}});
-  for (int member = 0; member < options_.world_size; ++member) all.members.push_back(member);
+  std::vector<int> all(static_cast<std::size_t>(options_.world_size));
+  std::iota(all.begin(), all.end(), 0);
+  groups_.emplace_back(protocol::root_group, options_.rank, std::move(all));
 }
 
 engine_core::~engine_core() {
@@ -76,7 +86,19 @@ engine_core::~engine_core() {
 // ---- join
 
 asio::awaitable<void> engine_core::join() {
-  if (life_ != life::created || listening_) throw error(errc::invalid_option, "an engine joins once");
+  if (life_ != life::created || launch_)
+    throw error(errc::already_joined,
+                "join was called on an engine that has joined, tried to, or was closed: an engine "
+                "joins once, make another one");
+  try {
+    co_await meet();
+  } catch (...) {
+    stop();  // nothing that listens keeps the executor busy
+    throw;
+  }
+}
+
+asio::awaitable<void> engine_core::meet() {
   listening_options listening = listen_as(options_);
   listening.report = [weak = weak_from_this()](std::string text) {
     const auto self = weak.lock();
@@ -115,7 +137,7 @@ asio::awaitable<void> engine_core::join() {
     cards.push_back(make_card());
   } else {
     auto meeting = options_.meeting;
-    if (!meeting) meeting = make_socket_rendezvous(options_.rendezvous_address, options_.job_key);
+    if (!meeting) meeting = make_socket_rendezvous(options_.rendezvous_address, options_.job_key, listening.report);
     cards = co_await meeting->exchange(rank(), world_size(), make_card(), options_.join_timeout);
   }
   co_await enter(std::move(cards));
@@ -338,6 +360,7 @@ void engine_core::stop() {
     }
     if (report_link_) report_link_->close();
     if (listening_) listening_->close();
+    early_links_.clear();
   }
   // Not under the lock, which these threads may be waiting for. After it nobody touches the memory of an operation.
   stop_threads();

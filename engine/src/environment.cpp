@@ -52,7 +52,7 @@ struct place {
 
 std::optional<place> read_place(const environment& variable, const char* rank_name, const char* size_name) {
   const auto rank = read_number(variable, rank_name, 0, INT_MAX);
-  const auto world_size = read_number(variable, size_name, 1, INT_MAX);
+  const auto world_size = read_number(variable, size_name, 1, largest_world_size);
   if (!rank && !world_size) return {};
   if (!rank || !world_size) {
     const char* const present = rank ? rank_name : size_name;

@@ -25,7 +25,7 @@ const char* text_of(errc code) noexcept {
     case errc::kind_mismatch:
       return "one end has objects, the other a buffer";
     case errc::message_too_large:
-      return "the message is larger than the receiver allows";
+      return "the message is larger than a limit allows";
     case errc::too_many_unmatched:
       return "the receiver holds as many unmatched messages as it allows";
     case errc::unserializable:
@@ -68,6 +68,10 @@ const char* text_of(errc code) noexcept {
       return "the device that was asked for cannot be used";
     case errc::malformed_message:
       return "a link carried bytes that are no message";
+    case errc::already_joined:
+      return "the engine has joined before";
+    case errc::already_started:
+      return "the operation was started before";
   }
   return "unknown error";
 }
@@ -107,10 +111,11 @@ boost::system::error_code make_error_code(errc code) noexcept {
 error::error(boost::system::error_code code, const operation_details& details)
     : system_error(code), details_(details), sentence_(describe(code, details)) {}
 
-error::error(boost::system::error_code code, const std::string& text) : system_error(code, text), details_{} {}
+error::error(boost::system::error_code code, const std::string& text)
+    : system_error(code, text), details_{}, sentence_(text.empty() ? code.message() : text) {}
 
 const char* error::what() const noexcept {
-  return sentence_.empty() ? system_error::what() : sentence_.c_str();
+  return sentence_.c_str();
 }
 
 }  // namespace weft

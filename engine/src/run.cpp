@@ -8,6 +8,7 @@
 #include <exception>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,7 +43,11 @@ int run(int argc, char** argv, const main_coroutine& body) {
   int status = 1;
   try {
     asio::io_context context(1);
-    engine one(context.get_executor(), options_from_environment());
+    engine_options options = options_from_environment();
+    options.log = [rank = options.rank](log_level level, std::string_view line) {
+      if (level != log_level::info) std::cerr << "weft (rank " << rank << "): " << line << std::endl;
+    };
+    engine one(context.get_executor(), std::move(options));
     std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
     std::exception_ptr problem;
     auto finished = [&](const std::exception_ptr& thrown, int result) {

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <iostream>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -27,7 +28,7 @@ boost::asio::awaitable<void> wait_briefly(weft::communicator comm, std::vector<i
 
 boost::asio::awaitable<bool> comes_in_time(weft::communicator comm, std::vector<int>& numbers) {
   auto receive = comm.recv(numbers, weft::from(weft::any_source, 1).within(20ms));
-  auto [code, result] = co_await receive(boost::asio::as_tuple(boost::asio::use_awaitable));
+  auto [code, result] = co_await std::move(receive)(boost::asio::as_tuple(boost::asio::use_awaitable));
   if (code) std::cout << weft::name(result.details.operation) << ' ' << weft::name(result.details.phase) << '\n';
   co_return !code;
 }

@@ -12,6 +12,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <array>
+#include <climits>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -112,6 +113,7 @@ ending end_of_options(const std::function<void(weft::engine_options&)>& adjust, 
 }
 
 struct left_type {
+  static constexpr std::string_view weft_type_name = "the shop's left";
   int value = 0;
   template <class Archive>
   void serialize(Archive& archive) {
@@ -120,6 +122,7 @@ struct left_type {
 };
 
 struct right_type {
+  static constexpr std::string_view weft_type_name = "the shop's right";
   int value = 0;
   template <class Archive>
   void serialize(Archive& archive) {
@@ -142,10 +145,10 @@ TEST_CASE("a null buffer with a size is refused, at either end, and nothing is s
     const weft::buffer_view into_nowhere{nullptr, 8};
     const ending sending = co_await end_of(comm.send(nowhere, weft::to(0, 4)));
     CHECK(sending.code == errc::null_buffer);
-    CHECK(sending.says("send to rank 0, tag 4, 8 bytes of bytes: a buffer of non-zero size has no address"));
+    CHECK(sending.says("send to rank 0, tag 4, 8 bytes: a buffer of non-zero size has no address"));
     const ending receiving = co_await end_of(comm.recv(into_nowhere, weft::from(weft::any_source, weft::any_tag)));
     CHECK(receiving.code == errc::null_buffer);
-    CHECK(receiving.says("receive from any rank, any tag, 8 bytes of bytes"));
+    CHECK(receiving.says("receive from any rank, any tag, 8 bytes: "));
     CHECK(comm.stats().unmatched == 0);
   });
 }
@@ -221,11 +224,15 @@ TEST_CASE("objects of another type, and objects against a buffer, fail both ends
         reverse = co_await end_of(weft::recv_objects<left_type>(comm, weft::from(0, 1)));
       }
       CHECK(types.code == errc::object_type_mismatch);
-      CHECK(types.says("send and receive the same types"));
+      CHECK(types.says("; send and receive the same types"));
+      CHECK(types.says(comm.rank() == 0 ? "this end has the shop's left (fingerprint "
+                                        : "this end has the shop's right (fingerprint "));
+      if (comm.rank() == 1) CHECK(types.says(", the other types of fingerprint "));
       CHECK(kinds.code == errc::kind_mismatch);
       CHECK(kinds.says(comm.rank() == 0 ? "the other 20 bytes of i32" : "(this end has 20 bytes of i32"));
       CHECK(reverse.code == errc::kind_mismatch);
-      CHECK(reverse.says("bytes of objects"));
+      CHECK(reverse.says(comm.rank() == 0 ? "(this end has 20 bytes of i32, the other objects)"
+                                          : "(this end has objects, the other 20 bytes of i32)"));
     };
     with_ranks(2, body);
   }
@@ -238,6 +245,7 @@ TEST_CASE("an inline send above the eager limit is refused with the limit's name
     if (comm.rank() == 0) {
       const ending ended = co_await end_of(comm.send(bytes, weft::to(1, 1).via(weft::route::inlined)));
       CHECK(ended.code == errc::message_too_large);
+      CHECK_FALSE(ended.says("receiver"));
       CHECK(ended.says("the inline route carries up to 100 bytes (eager_limit); choose another route, or automatic"));
       co_await comm.send(bytes, weft::to(1, 1));
     } else {
@@ -257,7 +265,22 @@ TEST_CASE("options that cannot be are refused with their value and what it may b
   CHECK(ended.says("rank is -1"));
   ended = end_of_options([](weft::engine_options& options) { options.world_size = 0; });
   CHECK(ended.code == errc::invalid_option);
-  CHECK(ended.says("world_size is 0; it is at least 1"));
+  CHECK(ended.says("world_size is 0; it is from 1 to 65536"));
+  CHECK_FALSE(ended.says("an option has a value"));  // said once
+  ended = end_of_options([](weft::engine_options& options) { options.world_size = INT_MAX; });
+  CHECK(ended.code == errc::invalid_option);
+  CHECK(ended.says("world_size is 2147483647; it is from 1 to 65536"));
+  ended = end_of_options([](weft::engine_options& options) { options.join_timeout = std::chrono::milliseconds(-5); });
+  CHECK(ended.code == errc::invalid_option);
+  CHECK(ended.says("join_timeout is -5 ms; it is from 1 to 2592000000 ms"));
+  ended =
+      end_of_options([](weft::engine_options& options) { options.join_timeout = std::chrono::milliseconds::max(); });
+  CHECK(ended.says("join_timeout is 9223372036854775807 ms"));
+  ended = end_of_options([](weft::engine_options& options) { options.set_up_timeout = std::chrono::milliseconds(0); });
+  CHECK(ended.code == errc::invalid_option);
+  CHECK(ended.says("set_up_timeout is 0 ms; it is from 1 to"));
+  ended = end_of_options([](weft::engine_options& options) { options.link_timeout = std::chrono::milliseconds(-1); });
+  CHECK(ended.says("link_timeout is -1 ms"));
   ended = end_of_options([](weft::engine_options& options) { options.eager_limit = weft::largest_eager_limit + 1; });
   CHECK(ended.code == errc::invalid_option);
   CHECK(ended.says("eager_limit is 65537 bytes; it is at most 65536"));
@@ -301,6 +324,38 @@ TEST_CASE("numbers that stand for no route, memory or element, and sizes of no m
     CHECK(got == peer);
   };
   run_ranks(2, body);
+}
+
+TEST_CASE("a rank that there cannot be is named as it was given, and comes before what else is wrong") {
+  with_ranks(2, [](weft::communicator comm) -> asio::awaitable<void> {
+    int value = 1;
+    for (const int rank : {-1, 2, INT_MIN, INT_MAX}) {
+      const ending receiving = co_await end_of(comm.recv(std::span(&value, 1), weft::from(rank, 3)));
+      CHECK(receiving.code == errc::rank_out_of_range);
+      CHECK(receiving.says("receive from rank " + std::to_string(rank) + ", tag 3, 4 bytes of i32: "));
+      CHECK(receiving.says("there are ranks 0 to 1"));
+      const weft::const_buffer_view nowhere{nullptr, 8};
+      const ending sending = co_await end_of(comm.send(nowhere, weft::to(rank, 3)));
+      CHECK(sending.code == errc::rank_out_of_range);
+      CHECK(sending.says("send to rank " + std::to_string(rank) + ", tag 3, 8 bytes: "));
+    }
+  });
+}
+
+TEST_CASE("bytes without an element type are not those of a type") {
+  const auto body = [](weft::communicator comm) -> asio::awaitable<void> {
+    ending ended;
+    std::vector<int> typed(10);
+    std::vector<std::byte> raw(40);
+    if (comm.rank() == 0)
+      ended = co_await end_of(comm.send(typed, told_ways[0]));
+    else
+      ended = co_await end_of(comm.recv(raw, weft::from(0, 1)));
+    CHECK(ended.code == errc::element_type_mismatch);
+    CHECK(ended.says(comm.rank() == 0 ? "(this end has 40 bytes of i32, the other 40 bytes of no type)"
+                                      : "(this end has 40 bytes of no type, the other 40 bytes of i32)"));
+  };
+  with_ranks(2, body);
 }
 
 TEST_CASE("links over TCP are refused without a job key") {
@@ -364,8 +419,8 @@ TEST_CASE("objects above the receiver's limit fail both ends") {
         ended = co_await end_of(weft::recv_objects<std::vector<int>>(comm, weft::from(0, 1)));
       CAPTURE(ended.text);
       CHECK(ended.code == errc::message_too_large);
-      CHECK(ended.says(comm.rank() == 0 ? "the other 1000 bytes of objects)" : "(this end has 1000 bytes of objects"));
-      CHECK(ended.says("the message is larger than the receiver allows"));
+      CHECK(ended.says("the message is larger than a limit allows (the message has "));
+      CHECK(ended.says(" bytes of objects, the receiver takes up to 1000 (its max_object_bytes))"));
     };
     with_ranks(2, body, {.over = weft::transport::unix_socket, .adjust = adjust});
   }

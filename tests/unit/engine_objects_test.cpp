@@ -75,7 +75,7 @@ void over_every_route(const std::tuple<Ts...>& objects, Check check, bool fits_i
             objects);
         if (last == 0) {
           // Only what fits in the engine completes before somebody receives it.
-          sending([](boost::system::error_code code, const weft::sent&) { CHECK_FALSE(code); });
+          std::move(sending)([](boost::system::error_code code, const weft::sent&) { CHECK_FALSE(code); });
         } else {
           co_await std::move(sending);
         }

@@ -18,9 +18,11 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <future>
 #include <optional>
 #include <set>
 #include <thread>
+#include <utility>
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
@@ -243,6 +245,23 @@ TEST_CASE("rank 0 reports who was refused") {
   CHECK(participant(over(where, "right")(), 1, 2).wait().cards.size() == 2);
   CHECK(zero.wait().cards.size() == 2);
   CHECK(reported.find("process " + std::to_string(::getpid())) != std::string::npos);
+}
+
+TEST_CASE("who waits says for whom, and is told when they come") {
+  const std::string where = unique_unix("reminder");
+  for (const int early : {0, 1}) {
+    std::promise<std::string> first;
+    const auto report = [&, told = false](std::string text) mutable {
+      if (!std::exchange(told, true)) first.set_value(std::move(text));
+    };
+    participant waiting(weft::detail::make_socket_rendezvous(where, "", report, 10ms), early, 2);
+    const std::string said = first.get_future().get();
+    CHECK_MESSAGE(said.find(early == 0 ? "rendezvous: still waiting for rank 1 of 2" : "still waiting for rank 0") !=
+                      std::string::npos,
+                  said);
+    CHECK(participant(over(where)(), 1 - early, 2).wait().cards.size() == 2);
+    CHECK(waiting.wait().cards.size() == 2);
+  }
 }
 
 TEST_CASE("a rendezvous where another process listens is in use") {

@@ -57,6 +57,10 @@ void gathering::note(const std::string& text) {
 
 // ---- rank 0 itself
 
+std::string gathering::missing() const {
+  return list_ranks(missing_ranks(cards_)) + " of " + std::to_string(cards_.size());
+}
+
 asio::awaitable<void> gathering::wait() {
   while (!complete() && clock::now() < deadline_) {
     error_code woken;

@@ -32,6 +32,8 @@ class gathering : public std::enable_shared_from_this<gathering> {
   /// Keeps a sentence about someone who was refused, for the message about those who are missing.
   void note(const std::string& text);
 
+  /// "rank 3 of 4"
+  [[nodiscard]] std::string missing() const;
   /// Until all have come, or time is up.
   boost::asio::awaitable<void> wait();
   /// Tells all who wait how it ended, and yields it: cards, or who is missing.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/engine/error.hpp>
+#include <weft/engine/options.hpp>
 #include <weft/engine/rendezvous.hpp>
 
 #include "link/rank_list.hpp"
@@ -145,8 +146,9 @@ class in_process_rendezvous final : public rendezvous {
 }  // namespace
 
 std::shared_ptr<rendezvous> make_in_process_rendezvous(int world_size) {
-  if (world_size < 1)
-    throw error(errc::invalid_option, "a rendezvous of " + std::to_string(world_size) + " ranks: expected at least 1");
+  if (world_size < 1 || world_size > largest_world_size)
+    throw error(errc::invalid_option, "a rendezvous of " + std::to_string(world_size) + " ranks: expected from 1 to " +
+                                          std::to_string(largest_world_size));
   return std::make_shared<in_process_rendezvous>(world_size);
 }
 

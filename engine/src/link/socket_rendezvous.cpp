@@ -4,6 +4,7 @@
 #include "link/connect.hpp"
 #include "link/gathering.hpp"
 #include "link/rank_list.hpp"
+#include "link/reminder.hpp"
 
 #include <weft/engine/error.hpp>
 
@@ -58,11 +59,13 @@ address parse_meeting_place(const std::string& text) {
 
 class socket_rendezvous final : public rendezvous {
  public:
-  socket_rendezvous(const std::string& text, std::string job_key, std::function<void(std::string)> report)
+  socket_rendezvous(const std::string& text, std::string job_key, std::function<void(std::string)> report,
+                    milliseconds remind_after)
       : given_(parse_meeting_place(text)),
         real_(realize(given_, !job_key.empty())),
         secret_{.job_key = std::move(job_key)},
-        report_(std::move(report)) {}
+        report_(std::move(report)),
+        remind_after_(remind_after) {}
 
   asio::awaitable<card_list> exchange(int rank, int world_size, std::string card, milliseconds timeout) override {
     check_contribution(rank, world_size, card);
@@ -83,7 +86,12 @@ class socket_rendezvous final : public rendezvous {
     const hang_up guard{*meeting};
     std::optional<acceptor> door;
     open(door, strand, meeting);
-    co_await meeting->wait();
+    std::function<void()> remind;
+    if (report_) remind = [this, &meeting] { report_("rendezvous: still waiting for " + meeting->missing()); };
+    {
+      const reminder nag(strand, remind_after_, std::move(remind));
+      co_await meeting->wait();
+    }
     door.reset();
     reply result = co_await meeting->conclude();
     co_return cards_of(std::move(result));
@@ -130,7 +138,11 @@ class socket_rendezvous final : public rendezvous {
   asio::awaitable<card_list> visit(asio::any_io_executor strand, int rank, int world_size, const contribution& own) {
     const clock::time_point deadline = clock::now() + own.patience;
     std::optional<connection> made;
+    std::function<void()> remind;
+    if (report_)
+      remind = [this] { report_("rendezvous \"" + given_.text() + "\": still waiting for rank 0 to listen there"); };
     try {
+      const reminder nag(strand, remind_after_, std::move(remind));
       const hello mine{.purpose = purpose::rendezvous, .from = rank, .world_size = world_size};
       made = co_await connect_authenticated(real_, secret_, mine, own.patience, absent_listener::is_awaited);
     } catch (const error& problem) {
@@ -181,13 +193,14 @@ class socket_rendezvous final : public rendezvous {
   address real_;
   credentials secret_;
   std::function<void(std::string)> report_;
+  milliseconds remind_after_;
 };
 
 }  // namespace
 
 std::shared_ptr<rendezvous> make_socket_rendezvous(std::string address, std::string job_key,
-                                                   std::function<void(std::string)> report) {
-  return std::make_shared<socket_rendezvous>(address, std::move(job_key), std::move(report));
+                                                   std::function<void(std::string)> report, milliseconds remind_after) {
+  return std::make_shared<socket_rendezvous>(address, std::move(job_key), std::move(report), remind_after);
 }
 
 }  // namespace detail

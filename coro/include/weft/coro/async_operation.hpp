@@ -15,6 +15,7 @@ namespace weft::coro {
 
 /// What `async_operation` asks of the description of an operation:
 /// - `raw_type`: what the producer completes with; `result_type`: what the user gets;
+/// - `check()` throws where it cannot be started, because it was started or moved from before;
 /// - `start(waiter)` begins it, `cancel(waiter, kinds)` asks for an early end (the waiter is still completed once),
 ///   `abandon(waiter)` says that the waiter goes away uncompleted;
 /// - `finish(code, raw)` turns one into the other, and may turn success into an error;
@@ -24,6 +25,7 @@ template <class S>
 concept operation_source = std::move_constructible<S> &&
     requires(S source, waiter<typename S::raw_type>& who, boost::system::error_code code, typename S::raw_type raw,
              const typename S::result_type& result) {
+  source.check();
   source.start(who);
   source.cancel(who, boost::asio::cancellation_type::total);
   source.abandon(who);
@@ -32,7 +34,9 @@ concept operation_source = std::move_constructible<S> &&
   source.get_executor();
 };
 
-/// A lazy operation: nothing happens until it is awaited or called with a completion token.
+/// A lazy operation: nothing happens until it is awaited or called with a completion token. It starts once, so one that
+/// has a name is moved: `co_await std::move(operation)`, `std::move(operation)(token)`. Where it is moved twice, the
+/// second start throws what the description's `check` throws (under asio::awaitable out of the executor's `run`).
 ///
 /// It is awaitable in any coroutine (asio::awaitable, which calls it with a token of its own, and any other task type,
 /// which uses `operator co_await`), and callable with any Asio completion token. The token's associated executor,
@@ -52,7 +56,8 @@ class [[nodiscard]] async_operation {
   /// Starts the operation. Constrained, because an unconstrained operator makes a bare `co_await` ill-formed in
   /// asio::awaitable: it probes the operator with a token that must be rejected softly.
   template <boost::asio::completion_token_for<signature> Token>
-  auto operator()(Token&& token) {
+  auto operator()(Token&& token) && {
+    source_.check();
     return boost::asio::async_initiate<Token, signature>(
         []<class Handler>(Handler&& handler, Source source) {
           handler_waiter<Source, std::decay_t<Handler>>::start(std::forward<Handler>(handler), std::move(source));
@@ -60,8 +65,15 @@ class [[nodiscard]] async_operation {
         token, std::move(source_));
   }
 
+  /// An operation starts once, so one that has a name is moved: `std::move(operation)(token)`.
+  template <boost::asio::completion_token_for<signature> Token>
+  void operator()(Token&& token) & = delete;
+
   /// For task types other than asio::awaitable: the coroutine is resumed by the engine's own poll.
-  auto operator co_await() && { return coroutine_waiter<Source>(std::move(source_)); }
+  auto operator co_await() && {
+    source_.check();
+    return coroutine_waiter<Source>(std::move(source_));
+  }
 
  private:
   Source source_;

@@ -51,6 +51,9 @@ class batch_source {
   batch_source(const place& within, std::vector<batch_item> items)
       : core_(within.core), state_(std::make_unique<batch_state>(within, std::move(items))) {}
 
+  void check() const {
+    if (core_ == nullptr) refuse_start();
+  }
   void start(waiter& who) { state_->start(who); }
   void cancel(waiter&, boost::asio::cancellation_type kinds) noexcept { state_->cancel(kinds); }
   void abandon(waiter&) noexcept { state_->abandon(); }

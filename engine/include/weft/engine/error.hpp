@@ -56,6 +56,9 @@ enum class errc {
   job_key_required,       ///< a transport that leaves this host needs a job key
   device_unavailable,     ///< the device that was asked for cannot be used
   malformed_message,      ///< a link carried bytes that are no message: the link is closed
+  already_joined,         ///< an engine joins once; it does not join again after a failure or a close
+
+  already_started,  ///< an operation starts once: this one was started or moved from before
 };
 
 /// The category of `errc`, named "weft".
@@ -72,7 +75,7 @@ class error : public boost::system::system_error {
   /// Something outside of an operation failed (joining, options, environment).
   error(boost::system::error_code code, const std::string& text);
 
-  /// One sentence: what failed, with the details that there are.
+  /// One sentence: what failed, with the details that there are. The name of the code is not repeated behind it.
   [[nodiscard]] const char* what() const noexcept override;
 
   /// Operation, peer, tag, bytes and phase; `operation_kind::none` outside of operations.
@@ -80,7 +83,7 @@ class error : public boost::system::system_error {
 
  private:
   operation_details details_;
-  std::string sentence_;  ///< of a failed operation; it has the code's message in it
+  std::string sentence_;
 };
 
 }  // namespace weft

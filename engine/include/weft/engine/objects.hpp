@@ -45,7 +45,11 @@ class send_objects_source : public operation_source_base {
     }
     begin(std::move(wanted), who);
   }
-  [[nodiscard]] static sent finish(boost::system::error_code&, outcome&& ended) { return {std::move(ended.details)}; }
+  [[nodiscard]] static sent finish(const boost::system::error_code& code, outcome&& ended) {
+    if (code == errc::object_type_mismatch)
+      name_types(ended.details, serializers::joined_type_names<std::remove_cvref_t<Stored>...>());
+    return {std::move(ended.details)};
+  }
 
  private:
   destination where_;
@@ -69,6 +73,7 @@ class receive_objects_source : public operation_source_base {
   }
 
   [[nodiscard]] result_type finish(boost::system::error_code& code, outcome&& ended) {
+    if (code == errc::object_type_mismatch) name_types(ended.details, serializers::joined_type_names<Ts...>());
     result_type result{envelope_of(ended.details), {}, std::move(ended.details)};
     if (!code) {
       try {

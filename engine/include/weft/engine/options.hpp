@@ -37,6 +37,16 @@ enum class log_level : std::uint8_t { info, warning, error };
 /// The largest `engine_options::eager_limit`, in bytes.
 inline constexpr std::size_t largest_eager_limit = std::size_t{64} << 10;
 
+/// The largest `engine_options::world_size`. Each rank keeps the addresses of all others, and rank 0 two links to each.
+inline constexpr int largest_world_size = 65'536;
+
+/// The smallest and the largest `engine_options::join_timeout` and `set_up_timeout`. Who waits longer than a month has
+/// no deadline in mind.
+/// @{
+inline constexpr std::chrono::milliseconds shortest_timeout{1};
+inline constexpr std::chrono::milliseconds longest_timeout = std::chrono::hours{30 * 24};
+/// @}
+
 /// The smallest and the largest `engine_options::link_timeout`. The kernel probes idle connections in whole seconds.
 /// @{
 inline constexpr std::chrono::milliseconds shortest_link_timeout{1'000};
@@ -46,7 +56,7 @@ inline constexpr std::chrono::milliseconds longest_link_timeout{24 * 3'600'000};
 /// How an engine is set up. Sizes are in bytes.
 struct engine_options {
   int rank = 0;        ///< this process's number in the group, from 0
-  int world_size = 1;  ///< how many ranks the group has
+  int world_size = 1;  ///< how many ranks the group has, up to `largest_world_size`
 
   /// Where the ranks meet: "host:port" or "unix:name". Unused when `meeting` is set or `world_size` is 1.
   std::string rendezvous_address;
@@ -95,8 +105,8 @@ struct engine_options {
   /// executors should be blocked, shorter than the patience of a job.
   std::chrono::milliseconds link_timeout{30'000};
 
-  /// Told of each communicator that is created, of lost ranks and of refused connections. Called on the
-  /// engine's executor, one line at a time.
+  /// Told of each communicator that is created, of lost ranks, of refused connections, and of ranks that keep the
+  /// others waiting at the rendezvous. Called on the engine's executor, one line at a time.
   std::function<void(log_level, std::string_view)> log;
   /// Told of a message that had completed at this sender (an inline send) and failed at its receiver.
   std::function<void(const boost::system::error_code&, const operation_details&)> late_error;

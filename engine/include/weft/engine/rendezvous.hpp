@@ -23,7 +23,8 @@ class rendezvous {
                                                                     std::chrono::milliseconds timeout) = 0;
 };
 
-/// For ranks that are threads, or engines, of one process: all of them share one object.
+/// For ranks that are threads, or engines, of one process: all of them share one object. Throws `weft::error` with
+/// `errc::invalid_option` unless `world_size` is from 1 to `largest_world_size`.
 [[nodiscard]] std::shared_ptr<rendezvous> make_in_process_rendezvous(int world_size);
 
 /// Rank 0 listens at `address` ("host:port", or "unix:name" on one host), the others connect.

@@ -16,7 +16,7 @@ using main_coroutine = std::function<boost::asio::awaitable<int>(communicator, s
 
 /// Joins the group that the environment describes, runs `body`, closes, and returns the exit status: that of `body`, or
 /// 1 with the error on standard error where something failed. `arguments` are those of the command line, without the
-/// program's name.
+/// program's name. Warnings of the engine's log go to standard error.
 [[nodiscard]] int run(int argc, char** argv, const main_coroutine& body);
 
 }  // namespace weft

@@ -16,11 +16,17 @@ namespace weft::serializers {
   return hash;
 }
 
+/// The names of types, joined by commas: what `type_fingerprint` is made of.
+template <class... Ts>
+[[nodiscard]] consteval std::string_view joined_type_names() noexcept {
+  return detail::joined_names<Ts...>::value;
+}
+
 /// Tells whether two ends mean the same objects in the same order: the hash of their type names, joined by commas.
 /// It says nothing of versions and fields, so that a type can evolve.
 template <class... Ts>
 [[nodiscard]] consteval std::uint64_t type_fingerprint() noexcept {
-  return hash_of_name(detail::joined_names<Ts...>::value);
+  return hash_of_name(joined_type_names<Ts...>());
 }
 
 }  // namespace weft::serializers

@@ -11,10 +11,11 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/cancellation_type.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 /// The seam between the templates of the public face and the engine, which is compiled once.
@@ -25,21 +26,21 @@ struct device_block;
 
 /// A group of ranks as one of its members sees it. Lives as long as the engine.
 struct group {
-  std::uint64_t number = 0;
-  int rank = -1;             ///< this rank's number in it
-  std::vector<int> members;  ///< their ranks in the group that the engine joined, by their rank in this one
+  /// `members` are ranks of the group that the engine joined, and `self` is one of them.
+  group(std::uint64_t number, int self, std::vector<int> members);
+
+  std::uint64_t number;
+  std::vector<int> members;                 ///< by their rank in this one
+  std::vector<std::pair<int, int>> places;  ///< each member, and its rank in this one; in order
+  int rank = -1;                            ///< this rank's number in it
 
   [[nodiscard]] int size() const noexcept { return static_cast<int>(members.size()); }
   [[nodiscard]] bool has(int which) const noexcept { return which >= 0 && which < size(); }
   /// The rank in this group of a rank of the engine's; -1 where it is none.
-  [[nodiscard]] int rank_of(int world_rank) const noexcept {
-    if (number == 0) return world_rank;
-    const auto found = std::find(members.begin(), members.end(), world_rank);
-    return found == members.end() ? -1 : static_cast<int>(found - members.begin());
-  }
+  [[nodiscard]] int rank_of(int world_rank) const noexcept;
 };
 
-/// One rank's place in a group: what a communicator is a handle to.
+/// One rank's place in a group: what a communicator is a handle to. Without a core once it was moved from.
 struct place {
   std::shared_ptr<engine_core> core;
   const detail::group* group = nullptr;
@@ -81,6 +82,12 @@ struct operation_request {
     from = address;
   }
 };
+
+/// Says which objects an operation had that failed with `object_type_mismatch`.
+void name_types(operation_details& details, std::string_view types);
+
+/// Throws `errc::already_started`.
+[[noreturn]] void refuse_start();
 
 // From any thread. A start never completes its waiter before it returns.
 

@@ -21,6 +21,9 @@ class operation_source_base {
 
   explicit operation_source_base(place where) : place_(std::move(where)) {}
 
+  void check() const {
+    if (place_.core == nullptr) refuse_start();
+  }
   void cancel(waiter& who, boost::asio::cancellation_type kinds) noexcept { detail::cancel(*place_.core, who, kinds); }
   void abandon(waiter& who) noexcept { detail::abandon(*place_.core, who); }
   [[nodiscard]] boost::asio::any_io_executor get_executor() const { return detail::executor(*place_.core); }

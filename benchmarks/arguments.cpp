@@ -60,8 +60,8 @@ double parse_seconds(std::string_view value) {
   std::string_view rest = value;
   const auto number = take_number<double>(rest);
   // Written so that not-a-number fails too.
-  if (!number || !rest.empty() || !(*number > 0 && *number <= max_seconds))
-    throw usage_error("--seconds takes a number above 0 and up to 600, as in 0.5, not " + quoted(value));
+  if (!number || !rest.empty() || !(*number >= min_seconds && *number <= max_seconds))
+    throw usage_error("--seconds takes a number from 0.01 to 600, as in 0.5, not " + quoted(value));
   return *number;
 }
 
@@ -179,7 +179,7 @@ std::string help_text() {
          "  --route R      automatic, inline, host, device or pair; default automatic\n"
          "  --size B       bytes of one message; K, M and G stand for powers of 1024\n"
          "  --ranks N      processes, which exchange in pairs (0,1), (2,3) and so on; default 2\n"
-         "  --seconds S    how long to measure, after a warm-up; default 1\n"
+         "  --seconds S    how long to measure, from 0.01, after a warm-up; default 1\n"
          "  --transport T  unix or tcp; default unix\n"
          "  --json         one JSON object on one line\n"
          "  --version      prints the version\n\n"

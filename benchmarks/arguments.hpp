@@ -27,6 +27,8 @@ struct scenario_traits {
 
 /// Two ranks make a pair; each rank is a process of this machine.
 inline constexpr int max_ranks = 64;
+/// Shorter than that, a run has too few round trips for its 99th percentile, and its rate is that of the clock's noise.
+inline constexpr double min_seconds = 0.01;
 inline constexpr double max_seconds = 600;
 /// Every message in flight has a buffer of its own at the receiver, which has to hold them all.
 inline constexpr std::size_t max_window_bytes = std::size_t{4} << 30;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any order is safe: pairs of ranks both send first and receive afterwards, with the tags in reverse. With NCCL or MPI
-// alone, two large sends that face each other wait for ever. Usage: any_order [--route ROUTE] [--input FILE]
+// alone, two large sends that face each other wait for ever. --help has the usage.
 #include "arguments.hpp"
 #include "checksum.hpp"
+#include "help.hpp"
 
 #include <weft/weft.hpp>
 
@@ -51,8 +52,17 @@ boost::asio::awaitable<int> exchange(weft::communicator comm, std::vector<std::s
   co_return status;
 }
 
+constexpr auto help = R"(usage: weft-run -n N any_order [--route ROUTE] [--input FILE]
+
+Pairs of ranks both send first and receive afterwards, with the tags in reverse.
+
+  --route ROUTE  automatic, inline, host, device or pair; default automatic
+  --input FILE   what to send; default bytes of a generator
+)";
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (samples::gave_help(argc, argv, help)) return 0;
   return weft::run(argc, argv, exchange);
 }

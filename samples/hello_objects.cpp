@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every rank but 0 sends rank 0 a greeting, a typed object, and gets an answer. Run it with: weft-run -n 2
 // hello_objects
+#include "help.hpp"
+
 #include <weft/weft.hpp>
 
 #include <iostream>
@@ -39,8 +41,14 @@ boost::asio::awaitable<int> greet(weft::communicator comm, std::vector<std::stri
   co_return 0;
 }
 
+constexpr auto help = R"(usage: weft-run -n N hello_objects
+
+Every rank but 0 sends rank 0 a greeting, a typed object, and gets an answer.
+)";
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (samples::gave_help(argc, argv, help)) return 0;
   return weft::run(argc, argv, greet);
 }

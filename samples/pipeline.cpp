@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pipeline of as many stages as there are ranks. Each stage sends the shape of its result to the next as an object,
-// then two activations in one batch. Rank 0 prints what the job used. Usage: pipeline [--route ROUTE] [--input FILE]
+// then two activations in one batch. Rank 0 prints what the job used. --help has the usage.
 #include "arguments.hpp"
 #include "checksum.hpp"
+#include "help.hpp"
 #include "job_report.hpp"
 
 #include <weft/weft.hpp>
@@ -76,8 +77,17 @@ boost::asio::awaitable<int> run_stage(weft::communicator comm, std::vector<std::
                                      samples::checksum(text));
 }
 
+constexpr auto help = R"(usage: weft-run -n N pipeline [--route ROUTE] [--input FILE]
+
+N stages in a row, each of which hands an object and two buffers to the next.
+
+  --route ROUTE  automatic, inline, host, device or pair; default automatic
+  --input FILE   what rank 0 begins with; default bytes of a generator
+)";
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (samples::gave_help(argc, argv, help)) return 0;
   return weft::run(argc, argv, run_stage);
 }

@@ -88,10 +88,21 @@ TEST_CASE("a grace period that is no number of seconds is named with the range")
 }
 
 TEST_CASE("an unknown option is named, with where the program's own stand") {
-  for (const char* given : {"--bogus", "-x", "--tcp=yes", "-n4"}) {
+  for (const char* given : {"--bogus", "-x", "--tcp=yes"}) {
     CAPTURE(given);
     CHECK(complaint({given, "p"}) ==
           "unknown option '" + std::string(given) + "': options of the program stand after the program's name");
+  }
+}
+
+TEST_CASE("the number of ranks may follow -n in the same word, and who calls it otherwise is told its name") {
+  CHECK(job({"-n4", "p"}).ranks == 4);
+  CHECK(complaint({"-n0", "p"}) == "-n takes a number of ranks from 1 to 1024, not '0'");
+  CHECK(complaint({"-np", "4", "p"}) == "-n takes a number of ranks from 1 to 1024, not 'p'");
+  for (const char* given : {"--n", "--n=4", "--np", "--ranks"}) {
+    CAPTURE(given);
+    CHECK(complaint({given, "4", "p"}) ==
+          "unknown option '" + std::string(given) + "': the number of ranks is given as -n N");
   }
 }
 

@@ -64,12 +64,15 @@ class parser {
     return !help_ && !version_;
   }
 
-  /// `--name=value` in one word.
+  /// `--name=value` and `-n4` in one word.
   void split(std::string_view word) {
     const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string_view::npos;
     name_ = word.substr(0, equals);
     joined_value_.reset();
     if (equals != std::string_view::npos) joined_value_ = word.substr(equals + 1);
+    if (!word.starts_with("-n") || word.size() == 2) return;
+    name_ = "-n";
+    joined_value_ = word.substr(2);
   }
 
   void read_flag(std::string_view word) {
@@ -83,6 +86,8 @@ class parser {
       help_ = true;
     } else if (word == "--version") {
       version_ = true;
+    } else if (name_ == "--n" || name_ == "--np" || name_ == "--ranks") {
+      fail("unknown option " + quoted(word) + ": the number of ranks is given as -n N");
     } else {
       fail("unknown option " + quoted(word) + ": options of the program stand after the program's name");
     }

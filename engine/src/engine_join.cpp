@@ -60,6 +60,9 @@ void check(const engine_options& options) {
                   std::to_string(largest_eager_limit));
   check_time("join_timeout", options.join_timeout, shortest_timeout, longest_timeout);
   check_time("set_up_timeout", options.set_up_timeout, shortest_timeout, longest_timeout);
+  if (options.launch_timeout <= std::chrono::nanoseconds::zero())
+    refuse_option("launch_timeout is " + std::to_string(options.launch_timeout.count()) +
+                  " ns; it is above 0, or no_limit");
   check_time("link_timeout", options.link_timeout, shortest_link_timeout, longest_link_timeout);
 }
 

@@ -95,12 +95,13 @@ class all_to_all {
     auto expected = std::make_shared<std::vector<unsigned>>(which.content());
     if (next.sends) {
       auto sending = comm_.send(*expected, weft::to(next.peer, next.tag).via(route_));
-      sending([this, expected](error_code code, const weft::sent&) { end(!code); });
+      std::move(sending)([this, expected](error_code code, const weft::sent&) { end(!code); });
       return;
     }
     auto got = std::make_shared<std::vector<unsigned>>(expected->size());
     auto receiving = comm_.recv(*got, weft::from(next.peer, next.tag));
-    receiving([this, expected, got](error_code code, const weft::received&) { end(!code && *got == *expected); });
+    std::move(receiving)(
+        [this, expected, got](error_code code, const weft::received&) { end(!code && *got == *expected); });
   }
 
   void end(bool right) {

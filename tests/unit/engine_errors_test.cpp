@@ -279,6 +279,9 @@ TEST_CASE("options that cannot be are refused with their value and what it may b
   ended = end_of_options([](weft::engine_options& options) { options.set_up_timeout = std::chrono::milliseconds(0); });
   CHECK(ended.code == errc::invalid_option);
   CHECK(ended.says("set_up_timeout is 0 ms; it is from 1 to"));
+  ended = end_of_options([](weft::engine_options& options) { options.launch_timeout = std::chrono::nanoseconds(-1); });
+  CHECK(ended.code == errc::invalid_option);
+  CHECK(ended.says("launch_timeout is -1 ns; it is above 0, or no_limit"));
   ended = end_of_options([](weft::engine_options& options) { options.link_timeout = std::chrono::milliseconds(-1); });
   CHECK(ended.says("link_timeout is -1 ms"));
   ended = end_of_options([](weft::engine_options& options) { options.eager_limit = weft::largest_eager_limit + 1; });

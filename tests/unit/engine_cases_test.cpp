@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::array routes{weft::route::inlined, weft::route::host, weft::route::device, weft::route::pair};
 constexpr std::array large_routes{weft::route::host, weft::route::device, weft::route::pair};
-constexpr std::size_t large = 2'000'000;  // of ints: more than sockets hold
+constexpr std::size_t large = 500'000;  // of ints: more than sockets hold
 constexpr std::uint64_t late_tag = 77;
 
 /// Passes an int over a route in both directions.

@@ -31,7 +31,7 @@ using weft::testing::turn;
 
 namespace {
 
-constexpr std::size_t large = 2'000'000;  // of ints: more than sockets hold
+constexpr std::size_t large = 500'000;  // of ints: more than sockets hold
 constexpr std::uint64_t tag = 1;
 constexpr std::uint64_t other_tag = 2;
 

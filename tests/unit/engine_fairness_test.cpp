@@ -28,7 +28,7 @@ namespace {
 
 constexpr int ranks = 4;
 constexpr std::array routes{weft::route::inlined, weft::route::host, weft::route::device, weft::route::pair};
-constexpr std::size_t large = 2'000'000;  // of ints: more than sockets hold
+constexpr std::size_t large = 500'000;  // of ints: more than sockets hold
 
 /// In a ring of all ranks but one each sends to the next, `rounds` times by each of `by`.
 template <std::size_t N>

@@ -95,6 +95,7 @@ void simulation::form_groups() {
 void simulation::run() {
   operations_.resize(program_.operations.size());
   strands_.resize(program_.strands.size());
+  left_.resize(program_.strands.size());
   for (int rank = 0; rank < program_.ranks(); ++rank) {
     const auto& strands = program_.strands[static_cast<std::size_t>(rank)];
     auto& running = strands_[static_cast<std::size_t>(rank)];
@@ -152,8 +153,21 @@ void simulation::ended(const planned_operation& what, boost::system::error_code 
   operation.code = code;
   --operation.by->unfinished;
   go_on(what.rank, *operation.by, *operation.of);
+  // Where ends are provoked, an inline message may lack its receive after its sender is done: nobody leaves there.
+  if (!program_.provokes_ends) world_.time.after_some_delay([this, rank = what.rank] { leave_if_done(rank); });
   for (const planned_operation& other : program_.operations)
     if (other.ready_after == what.number) wait_for_readiness(other);
+}
+
+// Once it has nothing more to do: others still may.
+void simulation::leave_if_done(int rank) {
+  const auto& plans = program_.strands[static_cast<std::size_t>(rank)];
+  const auto& running = strands_[static_cast<std::size_t>(rank)];
+  for (std::size_t i = 0; i < plans.size(); ++i)
+    if (running[i].next < plans[i].size() || running[i].unfinished > 0) return;
+  if (left_[static_cast<std::size_t>(rank)]) return;
+  left_[static_cast<std::size_t>(rank)] = true;
+  launches_[static_cast<std::size_t>(rank)]->leave();
 }
 
 void simulation::wait_for_readiness(const planned_operation& what) {

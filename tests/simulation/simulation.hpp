@@ -48,6 +48,7 @@ class simulation {
   void start_operation(int number, running_strand& by, const strand& of);
   void plan_end(const planned_operation& what);
   void ended(const planned_operation& what, boost::system::error_code code);
+  void leave_if_done(int rank);
   void wait_for_readiness(const planned_operation& what);
 
   [[nodiscard]] bool give_up_what_waits();
@@ -83,6 +84,7 @@ class simulation {
 
   std::vector<std::vector<running_strand>> strands_;
   std::vector<running_operation> operations_;
+  std::vector<bool> left_;  ///< ranks that have nothing more to do, and have said so
 };
 
 }  // namespace weft::simulation

@@ -75,7 +75,8 @@ void virtual_launch_thread::create(protocol::communicator_id on, const protocol:
 }
 
 void virtual_launch_thread::set_up_ended(boost::system::error_code code) {
-  (void)follower_.set_up_ended(code);
+  const protocol::log_entry ended = follower_.set_up_ended(code);
+  if (std::holds_alternative<protocol::evict>(ended.content)) to_.report(finished{ended.number});
 }
 
 void virtual_launch_thread::issue(protocol::communicator_id on, std::uint64_t number, const protocol::batch& what) {

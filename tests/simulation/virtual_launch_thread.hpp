@@ -27,7 +27,8 @@ struct failed {
   protocol::communicator_id communicator;
 };
 using from_sequencer = std::variant<protocol::log_entry, identity>;
-using to_sequencer = std::variant<finished, identity, failed>;
+struct leaving {};
+using to_sequencer = std::variant<finished, identity, failed, leaving>;
 /// @}
 
 /// Carries out the log of one rank, by the same follower as the engine's launch thread. It wakes late.
@@ -44,6 +45,8 @@ class virtual_launch_thread {
   void publish(protocol::operation_id id, buffer& memory) { published_[id] = &memory; }
   bool revoke(protocol::operation_id id) { return published_.erase(id) != 0; }
 
+  /// This rank has nothing more to do with others.
+  void leave() { to_.report(leaving{}); }
   /// The log's link has brought something.
   void hear(const from_sequencer& message);
 

@@ -50,6 +50,8 @@ class virtual_sequencer {
       (void)sequencer_.finished(rank, report->entry, out_);
     else if (const auto* shown = std::get_if<identity>(&message))
       pass_on(rank, *shown);
+    else if (std::holds_alternative<leaving>(message))
+      sequencer_.rank_leaves(rank, out_);
     else if (!sequencer_.failed(rank, std::get<failed>(message).communicator, out_))
       throw violation("protocol: a rank reports on a communicator of others");
     distribute();
@@ -69,8 +71,9 @@ class virtual_sequencer {
     down_[static_cast<std::size_t>(rank)].send([this, rank, message] { to_.log(rank, message); });
   }
   void pass_on(int from, const identity& shown) {
-    for (const int member : sequencer_.members(shown.communicator))
-      if (member != from) send(member, shown);
+    const auto others = sequencer_.identified(from, shown.communicator);
+    if (!others) throw violation("protocol: another rank shows a unique id");
+    for (const int member : *others) send(member, shown);
   }
   void distribute() {
     for (const auto& [rank, entry] : std::exchange(out_, {})) send(rank, entry);

@@ -15,7 +15,7 @@ memory_pool::memory_pool(std::byte* begin, std::size_t bytes) : begin_(begin), b
 std::byte* memory_pool::take(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes > bytes_) return nullptr;
-  const std::size_t size = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  const std::size_t size = rounded(bytes);
   const auto fits = [size](const auto& part) { return part.second >= size; };
   const auto found = std::find_if(free_.begin(), free_.end(), fits);
   if (found == free_.end()) return nullptr;

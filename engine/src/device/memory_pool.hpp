@@ -17,7 +17,12 @@ class memory_pool {
 
   memory_pool(std::byte* begin, std::size_t bytes);
 
-  /// Null where there is no such part left. Of at least one byte.
+  /// What a part of that size really takes.
+  [[nodiscard]] static constexpr std::size_t rounded(std::size_t bytes) noexcept {
+    return (bytes + (bytes == 0 ? alignment : alignment - 1)) / alignment * alignment;
+  }
+
+  /// Null where there is no such part left.
   [[nodiscard]] std::byte* take(std::size_t bytes);
   void give_back(std::byte* part) noexcept;
 

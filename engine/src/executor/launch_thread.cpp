@@ -14,8 +14,8 @@
 namespace weft::detail {
 namespace {
 
-// How long a rank that leaves waits for the sequencer to hear it: some retransmissions of a lost packet.
-constexpr std::chrono::seconds leave_timeout{1};
+// How long a rank that leaves waits for the sequencer to hear it, and for its communicators to be destroyed.
+constexpr std::chrono::seconds leave_timeout{5};
 
 }  // namespace
 
@@ -114,6 +114,11 @@ void launch_thread::flush() {
 
 bool launch_thread::on_message(message_link&, std::uint8_t type, std::span<const std::byte> body) {
   const auto what = static_cast<log_message>(type);
+  if (what == log_message::log_end) {
+    log_ended_ = true;
+    leave_if_idle();
+    return true;
+  }
   if (what == log_message::rank_gone) {
     const auto gone = protocol::parse<rank_gone_body>(body);
     if (!gone) return false;
@@ -212,6 +217,7 @@ void launch_thread::on_set_up(boost::system::error_code code) {
           .text = "set-up of communicator " + std::to_string(entry.communicator) + " failed: " + code.message()});
   else if (const auto* creation = std::get_if<protocol::create>(&entry.content))
     report_opened(entry.communicator, *creation);
+  if (std::holds_alternative<protocol::evict>(entry.content)) report_finished(entry.number);
   advance();
   flush();
 }
@@ -241,15 +247,15 @@ void launch_thread::issue(communicator_id communicator, group_id number, const p
   launched_batch& launched = launched_[number];
   launched.communicator = communicator;
   for (const protocol::transfer& one : what.transfers) {
-    if (one.source == self_) add_transfer(communicator, launched, one, true);
-    if (one.destination == self_) add_transfer(communicator, launched, one, false);
+    if (one.source == self_) add_transfer(communicator, number, one, true);
+    if (one.destination == self_) add_transfer(communicator, number, one, false);
   }
   device_->issue(communicator, number, group_);
   tell({.what = launch_news::kind::batch_issued});
   watch_launch(launched);
 }
 
-void launch_thread::add_transfer(communicator_id communicator, launched_batch& launched, const protocol::transfer& one,
+void launch_thread::add_transfer(communicator_id communicator, group_id number, const protocol::transfer& one,
                                  bool sending) {
   const protocol::operation_id id = sending ? one.send : one.receive;
   const int peer = sending ? one.destination : one.source;
@@ -259,12 +265,16 @@ void launch_thread::add_transfer(communicator_id communicator, launched_batch& l
     if (peer != self_) device_->refuse(communicator, peer, sending);
     return;
   }
+  if (const auto absence = follower_->absence(peer, number)) {
+    tell({.what = launch_news::kind::transferred, .operation = id, .code = *absence});
+    return;
+  }
   if (const auto* failure = follower_->failure_of(communicator)) {
     tell({.what = launch_news::kind::transferred, .operation = id, .code = *failure});
     return;
   }
   group_.push_back({peer, sending, one.bytes, *memory});
-  launched.operations.push_back(id);
+  launched_[number].operations.push_back(id);
 }
 
 void launch_thread::on_group_done(communicator_id communicator, group_id group,
@@ -273,7 +283,7 @@ void launch_thread::on_group_done(communicator_id communicator, group_id group,
   for (std::size_t i = 0; i < codes.size(); ++i)
     tell({.what = launch_news::kind::transferred, .operation = node.mapped().operations[i], .code = codes[i]});
   follower_->batch_ended(communicator);
-  if (log_->is_open()) log_->append(static_cast<std::uint8_t>(log_message::finished), finished_body{group});
+  report_finished(group);
   advance();
   flush();
 }
@@ -285,6 +295,10 @@ void launch_thread::on_communicator_failed(communicator_id communicator, boost::
   follower_->failed_here(communicator, code);
   advance();
   flush();
+}
+
+void launch_thread::report_finished(std::uint64_t entry) {
+  if (log_->is_open()) log_->append(static_cast<std::uint8_t>(log_message::finished), finished_body{entry});
 }
 
 // ---- batches that do not end

@@ -111,14 +111,14 @@ class launch_thread final : private link_owner, private device_events {
   void create(communicator_id communicator, const protocol::create& what);
   void begin_set_up();
   void issue(communicator_id communicator, group_id number, const protocol::batch& what);
-  void add_transfer(communicator_id communicator, launched_batch& launched, const protocol::transfer& one,
-                    bool sending);
+  void add_transfer(communicator_id communicator, group_id number, const protocol::transfer& one, bool sending);
   void watch_launch(launched_batch& launched);
   void await_launch_deadline();
   void abort_late_launches();
   void report_opened(communicator_id communicator, const protocol::create& what);
   void report_gone(communicator_id communicator);
   void report_failures();
+  void report_finished(std::uint64_t entry);
   void rank_gone(int rank, bool left);
   void leave_if_idle();
   void left();

@@ -32,6 +32,7 @@ enum class log_message : std::uint8_t {
   evict,             ///< log
   abort,             ///< log, out of turn
   failed,            ///< rank: a communicator has failed there
+  log_end,           ///< sequencer: to a rank that leaves, after the last entry for it
 };
 
 struct match_body {

@@ -90,8 +90,11 @@ bool sequencer_server::on_message(message_link& link, std::uint8_t type, std::sp
       if (!on_split(link.peer(), body)) return false;
       break;
     case log_message::leaving:
+      sequencer_.rank_leaves(link.peer(), outbox_);
+      distribute();
+      send(link.peer(), log_message::log_end, {});
       rank_gone(link.peer(), true);
-      link.close();  // the rank waits for it: had it closed first, its word might have been lost
+      link.flush();
       break;
     case log_message::identity:
       if (!on_unique_id(link.peer(), body)) return false;
@@ -162,13 +165,9 @@ void sequencer_server::answer_splits() {
 bool sequencer_server::on_unique_id(int from, std::span<const std::byte> body) {
   const auto shown = protocol::parse<unique_id_body>(body);
   if (!shown) return false;
-  const auto members = sequencer_.members(shown->communicator);
-  if (members.empty()) return true;  // it was replaced meanwhile
-  const auto root = std::find_if(members.begin(), members.end(),
-                                 [this](int member) { return !ranks_[static_cast<std::size_t>(member)].gone; });
-  if (root == members.end() || *root != from) return false;
-  for (const int member : members)
-    if (member != from) send(member, log_message::identity, body);
+  const auto others = sequencer_.identified(from, shown->communicator);
+  if (!others) return false;
+  for (const int member : *others) send(member, log_message::identity, body);
   return true;
 }
 

@@ -26,8 +26,7 @@ class launch_gate {
   /// Whether a group on `communicator` keeps within the limit. If not, the launch thread waits: it never issues a later
   /// entry instead.
   [[nodiscard]] bool may_issue(communicator_id communicator) const {
-    return residents_.size() < limit_ || is_mutated(mutation::no_gate) ||
-           std::any_of(residents_.begin(), residents_.end(), [=](const resident& one) { return one.is(communicator); });
+    return residents_.size() < limit_ || is_mutated(mutation::no_gate) || is_resident(communicator);
   }
 
   void issued(communicator_id communicator) {
@@ -38,6 +37,10 @@ class launch_gate {
       ++found->unfinished;
   }
 
+  /// Whether something that was issued on it is unfinished.
+  [[nodiscard]] bool is_resident(communicator_id communicator) const {
+    return std::any_of(residents_.begin(), residents_.end(), [=](const resident& one) { return one.is(communicator); });
+  }
   /// Nothing that was issued is unfinished.
   [[nodiscard]] bool is_idle() const noexcept { return residents_.empty(); }
 

@@ -53,8 +53,8 @@ struct batch {
   std::vector<transfer> transfers;
 };
 
-/// The entry's communicator is destroyed on all of its members: none of them has anything unfinished on it, and it is
-/// not named again.
+/// The entry's communicator is destroyed on all of its members, each once it has finished what came before. It is not
+/// named again.
 struct evict {};
 
 /// The entry's communicator has failed at a member. Out of turn: a rank that is told aborts it at once, whatever it is

@@ -32,7 +32,8 @@ std::optional<log_entry> log_follower::next() {
 }
 
 log_follower::readiness log_follower::check(const log_entry& entry) {
-  if (std::holds_alternative<evict>(entry.content)) return readiness::ready;
+  if (std::holds_alternative<evict>(entry.content))
+    return gate_.is_resident(entry.communicator) ? readiness::waits : readiness::ready;
   const bool is_batch = std::holds_alternative<batch>(entry.content);
   if (!is_batch && failed_.contains(entry.communicator)) return readiness::pointless;
   if (takes_room(entry) && !gate_.may_issue(entry.communicator)) return readiness::waits;
@@ -45,7 +46,7 @@ log_follower::readiness log_follower::check_create(communicator_id communicator,
   if (root == self_ || identified_.contains(communicator)) return readiness::ready;
   const auto gone = gone_.find(root);
   if (gone == gone_.end()) return readiness::waits;  // its unique id is on its way
-  failed_here(communicator, gone->second);           // nobody is left to make one
+  failed_here(communicator, gone->second.why);       // nobody is left to make one
   return readiness::pointless;
 }
 

@@ -6,6 +6,7 @@
 
 #include <weft/engine/error.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -25,10 +26,20 @@ class log_follower {
       : self_(self), gate_(resident_communicators) {}
 
   /// The next entry of the log, other than an `abort`, which does not wait for its turn.
-  void append(log_entry entry) { entries_.push_back(std::move(entry)); }
+  void append(log_entry entry) {
+    last_ = std::max(last_, entry.number);
+    entries_.push_back(std::move(entry));
+  }
   /// The unique id of a communicator is known here. Its first member makes it; all others wait for it before `create`.
   void identity_arrived(communicator_id communicator) { identified_.insert(communicator); }
-  void rank_gone(int rank, errc why) { gone_.emplace(rank, why); }
+  void rank_gone(int rank, errc why) { gone_.emplace(rank, departure{why, last_}); }
+  /// Why a rank has no part in an entry: it was gone before that came. What came before it went, it may have carried
+  /// out.
+  [[nodiscard]] std::optional<errc> absence(int rank, std::uint64_t entry) const {
+    const auto found = gone_.find(rank);
+    if (found == gone_.end() || entry <= found->second.last_entry) return std::nullopt;
+    return found->second.why;
+  }
   /// A communicator has failed, at another rank or at this one: what the log has for it, now and later, ends with that
   /// code. The first one stays.
   void failed_elsewhere(communicator_id communicator, boost::system::error_code code) {
@@ -82,7 +93,12 @@ class log_follower {
   std::set<communicator_id> identified_;
   std::map<communicator_id, boost::system::error_code> failed_;
   std::vector<communicator_id> to_report_;
-  std::map<int, errc> gone_;
+  struct departure {
+    errc why;
+    std::uint64_t last_entry;  ///< that had come before it
+  };
+  std::map<int, departure> gone_;
+  std::uint64_t last_ = 0;
 };
 
 }  // namespace weft::protocol

@@ -56,7 +56,7 @@ bool sequencer::finished(int rank, std::uint64_t entry, outbox& out) {
   std::erase_if(on.unfinished, [&](std::uint64_t one) { return one <= entry && is_over(one, rank); });
   if (!on.retired)
     append_batches(id, out);
-  else if (on.unfinished.empty())
+  else if (on.is_idle())
     communicators_.erase(id);
   return true;
 }
@@ -73,15 +73,30 @@ bool sequencer::is_over(std::uint64_t entry, int reporting) {
   return true;
 }
 
+void sequencer::rank_leaves(int rank, outbox& out) {
+  if (state_of(rank).gone) return;
+  const auto ended = communicators_of(rank);
+  for (const communicator_id id : ended) append_evict(id, out);
+  state_of(rank).gone = true;
+  for (const communicator_id id : ended) replace(id, out);
+  forget(rank, out);
+}
+
 void sequencer::rank_gone(int rank, outbox& out) {
-  if (std::exchange(state_of(rank).gone, true)) return;
+  if (!std::exchange(state_of(rank).gone, true)) forget(rank, out);
+}
+
+void sequencer::forget(int rank, outbox& out) {
   state_of(rank).open_transfers = 0;
   // The names first: finishing a batch may append new ones, which this rank has no part in.
   std::vector<std::uint64_t> entries;
   for (const auto& [entry, unfinished] : unfinished_) entries.push_back(entry);
   for (const std::uint64_t entry : entries) (void)finished(rank, entry, out);
-  for (const communicator_id pair : std::vector(state_of(rank).pairs))
-    if (communicators_.at(pair).is_idle()) evict_pair(pair, out);
+  for (const communicator_id pair : std::vector(state_of(rank).pairs)) {
+    if (!communicators_.at(pair).is_idle()) continue;
+    append_evict(pair, out);
+    replace(pair, out);
+  }
 }
 
 // ---- what there is
@@ -133,17 +148,19 @@ void sequencer::drop_orphans() {
 
 void sequencer::append_set_ups(communicator_id id, outbox& out) {
   communicator& on = communicators_.at(id);
-  if (!std::exchange(on.created, true)) {
+  const bool any =
+      std::any_of(taken_.begin(), taken_.end(), [this](const auto& one) { return both_are_there(one.what); });
+  if (any && !std::exchange(on.created, true)) {
     create creation{on.kind, on.members};
     std::erase_if(creation.members, [this](int member) { return state_of(member).gone; });
+    unidentified_[id] = creation.members;
     append_to_members(id, {++last_entry_, id, std::move(creation)}, out);
   }
   for (const auto& [what, first_use] : taken_) {
     // NCCL connects a direction on its first use, and blocks the host meanwhile; a rank reaches itself by a copy.
-    if (!first_use || what.source == what.destination) continue;
+    if (!first_use || what.source == what.destination || !both_are_there(what)) continue;
     const log_entry entry{++last_entry_, id, connect{what.source, what.destination}};
-    for (const int end : {what.source, what.destination})
-      if (!state_of(end).gone) out.push_back({end, entry});
+    for (const int end_of_it : {what.source, what.destination}) out.push_back({end_of_it, entry});
   }
 }
 
@@ -159,7 +176,7 @@ void sequencer::append_batch(communicator_id id, outbox& out) {
     append_part(what.source, id, what, out);
     if (what.destination != what.source) append_part(what.destination, id, what, out);
   }
-  open_batch& unfinished = unfinished_[last_entry_];
+  open_entry& unfinished = unfinished_[last_entry_];
   unfinished.communicator = id;
   for (std::size_t i = begin; i < out.size(); ++i) {
     unfinished.unreported.push_back({out[i].rank, std::get<batch>(out[i].entry.content).transfers.size()});

@@ -46,20 +46,29 @@ class sequencer {
   /// A group that was split off; its communicator is created on first use. Groups are numbered 1, 2, ...
   void add_group(group_number group, std::vector<int> members);
 
-  /// A send and a receive belong together. A transfer with a rank that is gone goes to the other one alone, set-ups
-  /// included, so that its launch thread fails it by name. A pair takes two different ranks.
+  /// A send and a receive belong together. A transfer with a rank that is gone goes to the other one alone, without
+  /// set-ups, so that its launch thread fails it by name. A pair takes two different ranks.
   void matched(communicator_kind kind, const transfer& what, outbox& out);
 
   /// Takes a matched transfer back. False: too late, it is in the log (or never came here).
   bool withdraw(communicator_kind kind, const transfer& what);
 
-  /// A rank's part of a batch is over, whatever the outcome, and so are its parts of the communicator's batches before
+  /// A rank's part of a batch or eviction is over, whatever the outcome, and so are those of the communicator before
   /// it. False, without effect, if it owes no such report.
   bool finished(int rank, std::uint64_t entry, outbox& out);
 
   /// A communicator has failed at a rank: no other member can use it. What is not in the log yet goes to one that takes
   /// its place. Without effect if another member was earlier. False, without effect, if the rank is no member.
   bool failed(int rank, communicator_id communicator, outbox& out);
+
+  /// A rank shows the unique id of a communicator: those whose `create` waits for it. Nothing if the rank is not the
+  /// one to make it, or has shown it before.
+  [[nodiscard]] std::optional<std::vector<int>> identified(int rank, communicator_id communicator);
+
+  /// A rank has carried out all that the log had for it, and leaves: the communicators that it is in are destroyed at
+  /// all members, itself included, and others take their place. Then it is gone. (A communicator must not be destroyed
+  /// at one end alone: the other one may still be reading from that one's memory.)
+  void rank_leaves(int rank, outbox& out);
 
   /// A rank was lost or has left: it counts as having finished everything, and receives nothing more.
   void rank_gone(int rank, outbox& out);
@@ -90,8 +99,9 @@ class sequencer {
     group_number group = root_group;  ///< whose it is, if not a pair's
     std::vector<int> members;
     bool created = false;
-    bool retired = false;                   ///< it has failed: it only waits for reports
-    std::vector<std::uint64_t> unfinished;  ///< batches in the log; at most `max_unfinished_batches`
+    bool retired = false;                   ///< nothing more is appended for it: it only waits for reports
+    bool aborted = false;                   ///< its members know that it has failed
+    std::vector<std::uint64_t> unfinished;  ///< batches in the log, and its eviction
     std::uint64_t last_use = 0;             ///< the entry
     transfer_lanes pending;
 
@@ -102,7 +112,8 @@ class sequencer {
     int rank;
     std::size_t transfers;
   };
-  struct open_batch {
+  /// A batch, or an eviction.
+  struct open_entry {
     communicator_id communicator = group_communicator;
     std::vector<share> unreported;
 
@@ -113,6 +124,9 @@ class sequencer {
 
   [[nodiscard]] rank_state& state_of(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] const rank_state& state_of(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] bool both_are_there(const transfer& what) const {
+    return !state_of(what.source).gone && !state_of(what.destination).gone;
+  }
   void count(const transfer& what, bool opened);
   [[nodiscard]] bool is_over(std::uint64_t entry, int reporting);
   void append_batches(communicator_id id, outbox& out);
@@ -128,17 +142,21 @@ class sequencer {
   communicator& add_communicator(communicator_kind kind, group_number group, std::vector<int> members);
   [[nodiscard]] bool make_room(int low, int high, outbox& out);
   [[nodiscard]] std::optional<communicator_id> least_used_pair(int rank) const;
-  void evict_pair(communicator_id id, outbox& out);
+  [[nodiscard]] std::vector<communicator_id> communicators_of(int rank) const;
   void forget_name(communicator_id id);
+  void forget(int rank, outbox& out);
+  void append_abort(communicator_id id, outbox& out);
+  void append_evict(communicator_id id, outbox& out);
   void replace(communicator_id id, outbox& out);
 
   sequencer_limits limits_;
   std::vector<rank_state> ranks_;
   std::unordered_map<communicator_id, communicator> communicators_;
-  std::map<std::pair<int, int>, communicator_id> pairs_;             ///< by low and high rank
-  std::vector<std::vector<int>> groups_;                             ///< members, by number
-  std::vector<std::optional<communicator_id>> group_communicators_;  ///< by number, once they are in use
-  std::map<std::uint64_t, open_batch> unfinished_;                   ///< by entry
+  std::map<std::pair<int, int>, communicator_id> pairs_;                ///< by low and high rank
+  std::vector<std::vector<int>> groups_;                                ///< members, by number
+  std::vector<std::optional<communicator_id>> group_communicators_;     ///< by number, once they are in use
+  std::map<std::uint64_t, open_entry> unfinished_;                      ///< by entry
+  std::unordered_map<communicator_id, std::vector<int>> unidentified_;  ///< members, of those that are being created
   std::uint64_t last_entry_ = 0;
   communicator_id next_communicator_ = group_communicator;
 

@@ -59,7 +59,10 @@ bool sequencer::make_room(int low, int high, outbox& out) {
     victims.push_back(*victim);
   }
   // Two different ones: the pair of both ranks is not there.
-  for (const communicator_id victim : victims) evict_pair(victim, out);
+  for (const communicator_id victim : victims) {
+    append_evict(victim, out);
+    replace(victim, out);
+  }
   return true;
 }
 
@@ -73,12 +76,6 @@ std::optional<communicator_id> sequencer::least_used_pair(int rank) const {
   return least;
 }
 
-void sequencer::evict_pair(communicator_id id, outbox& out) {
-  if (communicators_.at(id).created) append_to_members(id, {++last_entry_, id, evict{}}, out);
-  forget_name(id);
-  communicators_.erase(id);
-}
-
 // New transfers do not find it any more.
 void sequencer::forget_name(communicator_id id) {
   const communicator& forgotten = communicators_.at(id);
@@ -90,19 +87,57 @@ void sequencer::forget_name(communicator_id id) {
   for (const int rank : forgotten.members) std::erase(state_of(rank).pairs, id);
 }
 
-// ---- failure
+// Whatever has become of the communicator meanwhile: its members wait for the id before they come to that.
+std::optional<std::vector<int>> sequencer::identified(int rank, communicator_id id) {
+  const auto found = unidentified_.find(id);
+  if (found == unidentified_.end() || found->second.front() != rank) return std::nullopt;
+  std::vector<int> others = std::move(found->second);
+  unidentified_.erase(found);
+  others.erase(others.begin());
+  return others;
+}
+
+// ---- their ends
 
 bool sequencer::failed(int rank, communicator_id id, outbox& out) {
   const auto found = communicators_.find(id);
-  if (found == communicators_.end()) return true;  // replaced meanwhile
-  const std::vector<int>& all = found->second.members;
-  if (std::find(all.begin(), all.end(), rank) == all.end()) return false;
-  if (std::exchange(found->second.retired, true)) return true;
-  append_to_members(id, {++last_entry_, id, abort{}}, out);
-  replace(id, out);
+  if (found == communicators_.end()) return true;  // it is over at all of its members
+  communicator& one = found->second;
+  if (std::find(one.members.begin(), one.members.end(), rank) == one.members.end()) return false;
+  if (one.aborted) return true;
+  append_abort(id, out);
+  if (!std::exchange(one.retired, true)) replace(id, out);
   return true;
 }
 
+std::vector<communicator_id> sequencer::communicators_of(int rank) const {
+  std::vector<communicator_id> found;
+  for (const auto& [id, one] : communicators_)
+    if (!one.retired && std::find(one.members.begin(), one.members.end(), rank) != one.members.end())
+      found.push_back(id);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+void sequencer::append_abort(communicator_id id, outbox& out) {
+  communicators_.at(id).aborted = true;
+  append_to_members(id, {++last_entry_, id, abort{}}, out);
+}
+
+// It stays known until all have destroyed it: it may still fail at one, and the others need to hear of it.
+void sequencer::append_evict(communicator_id id, outbox& out) {
+  communicator& ended = communicators_.at(id);
+  ended.retired = true;
+  if (!ended.created) return;
+  append_to_members(id, {++last_entry_, id, evict{}}, out);
+  open_entry& open = unfinished_[last_entry_];
+  open.communicator = id;
+  for (const int member : ended.members)
+    if (!state_of(member).gone) open.unreported.push_back({member, 0});
+  ended.unfinished.push_back(last_entry_);
+}
+
+/// What waits for a communicator that has ended is carried by another one.
 void sequencer::replace(communicator_id id, outbox& out) {
   forget_name(id);
   communicator& retired = communicators_.at(id);
@@ -113,7 +148,7 @@ void sequencer::replace(communicator_id id, outbox& out) {
   const group_number group = retired.group;
   if (retired.unfinished.empty()) communicators_.erase(id);
   if (pending.is_empty()) return;
-  // There is room for the pair: the failed one was in its place.
+  // There is room for the pair: the one before was in its place.
   const communicator_id next = was_pair ? open_pair(low, high, out).value() : open_group(group);
   pending.forget_use();
   communicators_.at(next).pending = std::move(pending);

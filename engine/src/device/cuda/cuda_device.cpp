@@ -130,7 +130,6 @@ void cuda_device::create(communicator_id communicator, std::span<const int> memb
   setting_up_ = communicator;
   commands_.emplace_back([this, communicator, id, all = std::vector<int>(members.begin(), members.end())] {
     communicator_state& state = communicators_[communicator];
-    if (state.failure) return true;
     try {
       state.nccl = std::make_unique<nccl_communicator>(all, self_);
     } catch (const boost::system::system_error& problem) {
@@ -149,7 +148,10 @@ void cuda_device::connect(communicator_id communicator, int source, int destinat
   const bool sending = source == self_;
   commands_.emplace_back([this, communicator, sending, peer = sending ? destination : source] {
     communicator_state* state = usable(communicator);
-    if (state == nullptr) return true;
+    if (state == nullptr) {
+      end_set_up(errc::set_up_failed);
+      return true;
+    }
     const device_transfer byte{.peer = peer, .sending = sending, .bytes = 0, .memory = {}};
     state->groups.emplace_back(connection, std::span(&byte, 1));
     return launch(communicator, connection);
@@ -160,6 +162,7 @@ void cuda_device::destroy(communicator_id communicator) {
   setting_up_ = communicator;
   commands_.emplace_back([this, communicator] {
     communicator_state* state = usable(communicator);
+    if (state != nullptr && !state->groups.empty()) return false;
     const auto finish = [this, communicator] {
       (void)communicators_.at(communicator).nccl->destroy();
       communicators_.erase(communicator);
@@ -193,32 +196,20 @@ bool cuda_device::launch(communicator_id communicator, group_id id) {
   communicator_state* state = usable(communicator);
   if (state == nullptr) return true;  // it ends with what was aborted
   device_group& group = state->groups[state->launched];
-  const bool is_empty = exclude_gone(group);
+  if (group.size() == 0) {
+    ++state->launched;  // nothing to wait for but its turn
+    return true;
+  }
   if (!find_memory(group)) return false;
   try {
     group.event = event_pool_.take();
     group.fill(state->nccl->stream());
-    if (is_empty)
-      record(communicator, group);
-    else
-      post(communicator, group);
+    post(communicator, group);
   } catch (const boost::system::system_error& problem) {
     fail(communicator, errc::transfer_aborted, problem.what());
   }
   (void)id;
   return true;
-}
-
-/// Ranks that are gone take no part. True: nobody is left.
-bool cuda_device::exclude_gone(device_group& group) const {
-  std::size_t left = group.size();
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    const auto gone = gone_.find(group.transfer(i).peer);
-    if (gone == gone_.end()) continue;
-    group.exclude(i, gone->second);
-    --left;
-  }
-  return left == 0;
 }
 
 // More is taken from CUDA only while nothing is under way; what waits for that stands behind what is.
@@ -235,7 +226,6 @@ void cuda_device::post(communicator_id communicator, device_group& group) {
   ncclResult_t result = ncclSuccess;
   nccl_group calls;
   for (std::size_t i = 0; i < group.size() && result == ncclSuccess; ++i) {
-    if (group.is_excluded(i)) continue;
     const device_transfer& one = group.transfer(i);
     const std::size_t bytes = group.id() == connection ? 1 : one.bytes;
     result = one.sending ? nccl.send(group.memory(i), bytes, one.peer) : nccl.receive(group.memory(i), bytes, one.peer);
@@ -267,7 +257,8 @@ bool cuda_device::find_ends() {
 bool cuda_device::find_ends(communicator_id id, communicator_state& state) {
   bool any = false;
   while (state.launched != 0) {
-    const cudaError_t now = cudaEventQuery(state.groups.front().event);
+    const cudaEvent_t event = state.groups.front().event;
+    const cudaError_t now = event != nullptr ? cudaEventQuery(event) : cudaSuccess;
     if (now == cudaErrorNotReady) break;
     if (now != cudaSuccess) {
       fail(id, errc::transfer_aborted, describe("cudaEventQuery", code_of(now)));
@@ -290,9 +281,10 @@ void cuda_device::end_front(communicator_id id, communicator_state& state, boost
   if (!code) done.deliver();
   done.give_back(pinned_, *memory_);
   if (done.event != nullptr) event_pool_.give_back(done.event);
-  const auto codes = done.codes(code);
-  if (done.id() == connection) return end_set_up(codes.front());
-  answers_.emplace_back([this, id, group = done.id(), codes] { events_.on_group_done(id, group, codes); });
+  if (done.id() == connection) return end_set_up(code);
+  answers_.emplace_back([this, id, group = done.id(), codes = std::vector(done.size(), code)] {
+    events_.on_group_done(id, group, codes);
+  });
 }
 
 // ---- failure
@@ -342,8 +334,7 @@ void cuda_device::refuse(communicator_id communicator, int peer, bool) {
 }
 
 void cuda_device::on_rank_gone(int rank, boost::system::error_code code) {
-  gone_.emplace(rank, code);
-  // One that has left has carried out all that the log had for it; what is between others goes on.
+  // One that has left has carried out all that the log had for it, to the destruction of its communicators.
   if (code == errc::peer_left) return;
   for (auto& [id, state] : communicators_)
     if (state.nccl && state.nccl->has(rank)) fail(id, code, "rank " + std::to_string(rank) + " is lost");

@@ -73,7 +73,7 @@ class cuda_device final : public device {
   bool start_commands();
   [[nodiscard]] bool launch(communicator_id communicator, group_id group);
   [[nodiscard]] bool find_memory(device_group& group);
-  [[nodiscard]] bool exclude_gone(device_group& group) const;
+
   void post(communicator_id communicator, device_group& group);
   void record(communicator_id communicator, device_group& group);
   bool find_ends();
@@ -98,7 +98,7 @@ class cuda_device final : public device {
   std::optional<call_in_progress> calling_;
   std::optional<communicator_id> setting_up_;
   std::deque<std::function<void()>> answers_;
-  std::map<int, boost::system::error_code> gone_;
+
   communicator_aborter aborter_;
 };
 

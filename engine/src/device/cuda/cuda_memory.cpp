@@ -42,10 +42,11 @@ void pinned_memory::give_back(std::byte* part) noexcept {
 }
 
 void pinned_memory::grow(std::size_t bytes) {
+  const std::size_t whole = memory_pool::rounded(bytes);
   void* base = nullptr;
-  demand(cudaHostAlloc(&base, bytes, cudaHostAllocDefault), "cudaHostAlloc");
+  demand(cudaHostAlloc(&base, whole, cudaHostAllocDefault), "cudaHostAlloc");
   auto* begin = static_cast<std::byte*>(base);
-  arenas_.push_back({begin, std::make_unique<memory_pool>(begin, bytes)});
+  arenas_.push_back({begin, std::make_unique<memory_pool>(begin, whole)});
 }
 
 }  // namespace weft::detail

@@ -28,13 +28,6 @@ std::size_t device_group::find_memory(pinned_memory& pinned, device_memory& devi
   return 0;
 }
 
-std::vector<boost::system::error_code> device_group::codes(boost::system::error_code code) const {
-  std::vector<boost::system::error_code> all(parts_.size(), code);
-  for (std::size_t i = 0; i < parts_.size(); ++i)
-    if (is_excluded(i)) all[i] = parts_[i].code;
-  return all;
-}
-
 void device_group::fill(cudaStream_t stream) const {
   for (const part& one : parts_) {
     if (!one.transfer.sending) continue;
@@ -62,7 +55,7 @@ void device_group::take_apart(cudaStream_t stream) const {
 
 void device_group::deliver() const {
   for (const part& one : parts_)
-    if (!one.transfer.sending && one.pinned != nullptr && !one.code)
+    if (!one.transfer.sending && one.pinned != nullptr)
       memory_cursor(one.transfer.memory.pieces).write(one.pinned, one.transfer.bytes);
 }
 

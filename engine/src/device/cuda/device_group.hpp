@@ -28,12 +28,6 @@ class device_group {
   /// What NCCL is to send from, or to receive into.
   [[nodiscard]] std::byte* memory(std::size_t i) const noexcept { return parts_[i].memory; }
 
-  /// A transfer takes no part: it ends with that code.
-  void exclude(std::size_t i, boost::system::error_code code) { parts_[i].code = code; }
-  [[nodiscard]] bool is_excluded(std::size_t i) const noexcept { return parts_[i].code.failed(); }
-  /// How each transfer has ended, where the group as a whole ended with `code`.
-  [[nodiscard]] std::vector<boost::system::error_code> codes(boost::system::error_code code) const;
-
   /// Finds memory for every transfer. The size that was not to be had, or 0. All or nothing.
   [[nodiscard]] std::size_t find_memory(pinned_memory& pinned, device_memory& device, std::byte* nothing);
   /// Before NCCL: the memory of sends is filled.
@@ -54,7 +48,6 @@ class device_group {
     std::byte* memory = nullptr;
     std::byte* pinned = nullptr;    ///< to be given back
     std::byte* together = nullptr;  ///< memory of the device, to be given back
-    boost::system::error_code code{};
   };
   [[nodiscard]] static bool place(part& one, pinned_memory& pinned, device_memory& device, std::byte* nothing);
 

@@ -2,6 +2,7 @@
 // Events in, actions out: between users and links on one side and the protocol's endpoint on the other.
 #include "engine_core.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace weft::detail {
@@ -298,12 +299,12 @@ void engine_core::perform(action& next) {
       record.cursor.write(arriving_payload_.data(), arriving_payload_.size());
       return;
     case action_type::keep_payload:
-      kept_[next.message].assign(arriving_payload_.begin(), arriving_payload_.end());
+      std::ranges::copy(arriving_payload_, kept_.keep(next.message, arriving_payload_.size()).begin());
       return;
     case action_type::drop_payload:
       return;
     case action_type::use_kept: {
-      const std::vector<std::byte>& kept = kept_[next.message];
+      const std::span<const std::byte> kept = kept_.of(next.message);
       record.expect(kept.size());
       record.cursor.write(kept.data(), kept.size());
       return kept_.drop(next.message);
@@ -311,10 +312,8 @@ void engine_core::perform(action& next) {
     case action_type::drop_kept:
       return kept_.drop(next.message);
     case action_type::keep_local: {
-      std::vector<std::byte>& kept = kept_[next.message];
-      memory_cursor from(record.pieces);
-      kept.resize(record.total_bytes());
-      from.read(kept.data(), kept.size());
+      const std::span<std::byte> kept = kept_.keep(next.message, record.total_bytes());
+      memory_cursor(record.pieces).read(kept.data(), kept.size());
       return;
     }
     case action_type::copy_local: {

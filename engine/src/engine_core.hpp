@@ -5,6 +5,7 @@
 #include "executor/launch_thread.hpp"
 #include "executor/sequencer_server.hpp"
 #include "executor/transfer_table.hpp"
+#include "kept_payloads.hpp"
 #include "link/listening_point.hpp"
 #include "link/message_link.hpp"
 #include "operation_records.hpp"

@@ -50,18 +50,4 @@ class operation_records {
   std::deque<operation_record> records_;
 };
 
-/// Payloads of messages that no receive has matched, by the protocol's message slot.
-class kept_payloads {
- public:
-  std::vector<std::byte>& operator[](std::uint32_t message) {
-    if (message >= payloads_.size()) payloads_.resize(message + 1);
-    return payloads_[message];
-  }
-  /// Gives the memory back: what is kept is bounded by credit, what was kept must not stay.
-  void drop(std::uint32_t message) { std::vector<std::byte>().swap((*this)[message]); }
-
- private:
-  std::vector<std::vector<std::byte>> payloads_;
-};
-
 }  // namespace weft::detail

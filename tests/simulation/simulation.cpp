@@ -250,7 +250,7 @@ void simulation::check_leftovers() {
   const auto demand = [](bool holds, const char* what) {
     if (!holds) throw violation(std::string("leftover: ") + what);
   };
-  demand(devices_.is_quiet(), "a group or a set-up on a device");
+  if (!devices_.is_quiet()) throw violation("hang: a group or a set-up on a device does not end");
   demand(sequencer_->state().idle(), "a batch at the sequencer");
   for (int rank = 0; rank < program_.ranks(); ++rank) {
     demand(launches_[static_cast<std::size_t>(rank)]->is_idle(), "something at a launch thread");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/match_queue.hpp"
+#include "protocol/message_table.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,9 +13,59 @@
 
 namespace {
 
-using weft::protocol::match_queue;
+using weft::protocol::announce;
+using weft::protocol::message_table;
+using weft::protocol::no_slot;
 using weft::protocol::pattern;
 using slots = std::vector<std::uint32_t>;
+
+/// A match queue and the table of its messages, which have numbers that a test chooses. A number that was matched or
+/// withdrawn may be given to another message.
+class match_queue {
+ public:
+  std::optional<std::uint32_t> arrive(std::uint32_t message, int source, std::uint64_t tag, std::uint64_t group = 0) {
+    if (message >= slots_.size()) slots_.resize(message + std::size_t{1}, no_slot);
+    std::uint32_t& slot = slots_[message];
+    if (slot != no_slot) messages_.release(slot);
+    announce body{};
+    body.send = ++sends_;
+    body.tag = tag;
+    body.group = group;
+    slot = messages_.hold(source, body);
+    if (slot >= numbers_.size()) numbers_.resize(slot + std::size_t{1});
+    numbers_[slot] = message;
+    return queue_.arrive(slot);
+  }
+  std::optional<std::uint32_t> post(std::uint32_t receive, const pattern& wanted) {
+    return number_of(queue_.post(receive, wanted));
+  }
+  /// A message that was matched will not come back.
+  void forget(std::uint32_t message) { messages_.release(std::exchange(slots_[message], no_slot)); }
+  bool withdraw_message(std::uint32_t message) {
+    return queue_.withdraw_message(message < slots_.size() ? slots_[message] : no_slot);
+  }
+  bool withdraw_receive(std::uint32_t receive) { return queue_.withdraw_receive(receive); }
+  std::optional<std::uint32_t> put_back_message(std::uint32_t message) {
+    return queue_.put_back_message(slots_[message]);
+  }
+  std::optional<std::uint32_t> put_back_receive(std::uint32_t receive) {
+    return number_of(queue_.put_back_receive(receive));
+  }
+  [[nodiscard]] std::size_t unexpected_count() const { return queue_.unexpected_count(); }
+  [[nodiscard]] std::size_t posted_count() const { return queue_.posted_count(); }
+  [[nodiscard]] std::size_t list_count() const { return queue_.list_count(); }
+
+ private:
+  [[nodiscard]] std::optional<std::uint32_t> number_of(std::optional<std::uint32_t> slot) const {
+    return slot ? std::optional(numbers_[*slot]) : std::nullopt;
+  }
+
+  message_table messages_;
+  weft::protocol::match_queue queue_{messages_};
+  slots slots_;    ///< by number
+  slots numbers_;  ///< by slot
+  std::uint64_t sends_ = 0;
+};
 
 pattern exactly(int source, std::uint64_t tag) {
   return {.source = source, .any_source = false, .tag = tag};
@@ -165,6 +216,8 @@ TEST_CASE("a burst of many tags leaves few lists behind") {
   for (std::uint32_t i = 0; i < many / 2; ++i) {
     REQUIRE(queue.post(0, exactly(1, i)) == i);
     REQUIRE(queue.post(0, any_source_with(many - 1 - i)) == many - 1 - i);
+    queue.forget(i);
+    queue.forget(many - 1 - i);
   }
   CHECK(queue.unexpected_count() == 0);
   CHECK(queue.list_count() < 2'000);

@@ -102,14 +102,14 @@ void endpoint::announce_to_peer(operation_id id, operation& op, announce body, a
 
 void endpoint::announce_to_self(operation_id id, operation& op, announce body, actions& out) {
   const std::uint32_t message = messages_.hold(self_, body);
-  if (const auto receive = queue_.arrive(message, self_, body.tag, body.group))
+  if (const auto receive = queue_.arrive(message))
     return match(operations_.name_of(*receive), message, payload_place::kept, out);
   if (queue_.unexpected_count() > limits_.max_unmatched) return fail_send(id, errc::too_many_unmatched, out);
   // What is kept of one's own messages is bounded like what is kept of others'.
   std::size_t& credit_left = peer_at(self_).credit;
   if (op.route != weft::route::inlined || !op.ready || body.wants_verdict != 0 || body.bytes > credit_left) return;
   credit_left -= body.bytes;
-  messages_[message].envelope.has_payload = 1;
+  messages_.set_has_payload(message);
   out.push_back(about_message(action_type::keep_local, message, id));
   complete(id, {}, out);
 }

@@ -164,9 +164,9 @@ class endpoint {
   int self_;
   endpoint_limits limits_;
   operation_table operations_;
-  match_queue queue_;
-  std::vector<peer_state> peers_;
   message_table messages_;
+  match_queue queue_{messages_};
+  std::vector<peer_state> peers_;
   std::size_t in_flight_ = 0;
   std::unordered_map<group_number, std::vector<int>> groups_;  ///< members of those that were split off
   int present_peers_ = 0;

@@ -21,7 +21,7 @@ bool endpoint::on_announce(int peer, const announce& body, actions& out) {
     return true;
   }
   const std::uint32_t message = messages_.hold(peer, body);
-  if (const auto receive = queue_.arrive(message, peer, body.tag, body.group)) {
+  if (const auto receive = queue_.arrive(message)) {
     match(operations_.name_of(*receive), message, payload_place::arriving, out);
     return true;
   }
@@ -53,7 +53,7 @@ errc endpoint::compare(const operation& receive, const announce& body) const noe
 void endpoint::match(operation_id receive, std::uint32_t message, payload_place place, actions& out) {
   operation& op = *operations_.find(receive);
   const announce& body = messages_[message].envelope;
-  op.details.peer = messages_[message].source;
+  op.details.peer = messages_.source_of(message);
   op.details.tag = body.tag;
   op.details.any_tag = false;
   op.details.phase = phase::matched;
@@ -70,7 +70,7 @@ void endpoint::carry(operation_id receive, std::uint32_t message, payload_place 
   const announce& body = messages_[message].envelope;
   if (body.has_payload != 0) return carry_inline(receive, message, place, out);
   if (uses_log(body.route)) return carry_through_log(receive, message, out);
-  if (messages_[message].source == self_) return carry_locally(receive, message, out);
+  if (messages_.source_of(message) == self_) return carry_locally(receive, message, out);
   carry_on_link(receive, message, out);
 }
 
@@ -80,7 +80,7 @@ void endpoint::wait_for_readiness(operation_id receive, std::uint32_t message, p
   operation& op = *operations_.find(receive);
   op.state = operation_state::paired;
   op.message = message;
-  messages_[message].receive = receive;
+  messages_.set_receive(message, receive);
   if (messages_[message].envelope.has_payload != 0 && place == payload_place::arriving)
     out.push_back(about_message(action_type::keep_payload, message));
 }
@@ -89,7 +89,7 @@ void endpoint::carry_if_ready(operation_id receive, actions& out) {
   operation& op = *operations_.find(receive);
   if (op.state != operation_state::paired || !op.ready || messages_[op.message].envelope.is_ready == 0) return;
   const std::uint32_t message = std::exchange(op.message, no_slot);
-  messages_[message].receive = 0;
+  messages_.set_receive(message, 0);
   op.state = operation_state::unmatched;  // and in no queue: as it is when it is matched
   carry(receive, message, payload_place::kept, out);
 }
@@ -97,8 +97,9 @@ void endpoint::carry_if_ready(operation_id receive, actions& out) {
 bool endpoint::on_ready(int peer, const ready& body, actions& out) {
   const std::uint32_t message = messages_.find(peer, body.send);
   if (message == no_slot) return true;  // withdrawn, or failed, meanwhile
-  held_message& held = messages_[message];
-  if (std::exchange(held.envelope.is_ready, std::uint8_t{1}) != 0) return false;
+  const held_message held = messages_[message];
+  if (held.envelope.is_ready != 0) return false;
+  messages_.set_ready(message);
   if (held.receive != 0) carry_if_ready(held.receive, out);
   return true;
 }
@@ -134,7 +135,7 @@ void endpoint::carry_on_link(operation_id receive, std::uint32_t message, action
 // The message stays in its slot: until its entry is in the log, either end may take its half back.
 void endpoint::carry_through_log(operation_id receive, std::uint32_t message, actions& out) {
   operation& op = *operations_.find(receive);
-  messages_[message].receive = receive;
+  messages_.set_receive(message, receive);
   become_matched(op);
   op.published = true;
   op.message = message;
@@ -147,7 +148,7 @@ void endpoint::carry_through_log(operation_id receive, std::uint32_t message, ac
 }
 
 protocol::match endpoint::match_of(operation_id receive, const operation& op) {
-  const held_message& held = messages_[op.message];
+  const held_message held = messages_[op.message];
   return {op.route, held.source, self_, held.envelope.send, receive, held.envelope.bytes, held.envelope.group};
 }
 
@@ -236,7 +237,7 @@ void endpoint::undo_match(operation_id receive, actions& out) {
   const std::uint32_t message = std::exchange(op.message, no_slot);
   const bool sender_leaves = op.sender_leaves;
   const errc receiver_leaves = op.leaving;
-  messages_[message].receive = 0;
+  messages_.set_receive(message, 0);
   op.sender_leaves = false;
   if (op.state == operation_state::matched) leave_log(message, receive, op, out);
   op.state = operation_state::unmatched;
@@ -256,14 +257,14 @@ void endpoint::leave_log(std::uint32_t message, operation_id receive, operation&
   out.push_back(about(action_type::unpublish, receive));
   op.published = op.asks_back = false;
   --in_flight_;
-  if (messages_[message].source != self_) return;
+  if (messages_.source_of(message) != self_) return;
   operations_.find(messages_[message].envelope.send)->state = operation_state::unmatched;
   --in_flight_;
 }
 
 void endpoint::restore_message(std::uint32_t message, actions& out) {
   const bool arrived_whole = messages_[message].envelope.has_payload != 0;
-  if (closed_ || (peer_at(messages_[message].source).gone && !arrived_whole)) return discard(message, out);
+  if (closed_ || (peer_at(messages_.source_of(message)).gone && !arrived_whole)) return discard(message, out);
   if (const auto receive = queue_.put_back_message(message))
     match(operations_.name_of(*receive), message, payload_place::kept, out);
 }

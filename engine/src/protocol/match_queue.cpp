@@ -14,10 +14,7 @@ T& grown_to(std::vector<T>& slots, std::uint32_t slot) {
 
 }  // namespace
 
-std::optional<std::uint32_t> match_queue::arrive(std::uint32_t message, int source, std::uint64_t tag,
-                                                 std::uint64_t group) {
-  assert(!unexpected_.contains(message) && "a message of this slot waits already");
-  grown_to(messages_, message) = {.arrival = ++arrivals_, .tag = tag, .group = group, .source = source};
+std::optional<std::uint32_t> match_queue::arrive(std::uint32_t message) {
   return offer(message);
 }
 
@@ -28,7 +25,6 @@ std::optional<std::uint32_t> match_queue::post(std::uint32_t receive, const patt
 }
 
 std::optional<std::uint32_t> match_queue::put_back_message(std::uint32_t message) {
-  assert(message < messages_.size() && !unexpected_.contains(message));
   return offer(message);
 }
 
@@ -38,20 +34,19 @@ std::optional<std::uint32_t> match_queue::put_back_receive(std::uint32_t receive
 }
 
 std::optional<std::uint32_t> match_queue::offer(std::uint32_t message_slot) {
-  const arrived_message& offered = messages_[message_slot];
-  const auto satisfied = patterns_matching(offered.source, offered.tag, offered.group);
-  if (const std::uint32_t receive = earliest_receive(satisfied); receive != no_slot) {
+  assert(!messages_.waits(message_slot) && "the message waits already");
+  if (const std::uint32_t receive = earliest_receive(messages_.patterns_of(message_slot)); receive != no_slot) {
     posted_.remove(receive);
     return receive;
   }
-  unexpected_.insert(message_slot, offered.arrival, satisfied);
+  messages_.wait(message_slot);
   return std::nullopt;
 }
 
 std::optional<std::uint32_t> match_queue::serve(std::uint32_t receive_slot) {
   const posted_receive& served = receives_[receive_slot];
-  if (const std::uint32_t message = unexpected_.first(served.wanted); message != no_slot) {
-    unexpected_.remove(message);
+  if (const std::uint32_t message = messages_.first(served.wanted); message != no_slot) {
+    (void)messages_.stop_waiting(message);
     return message;
   }
   posted_.insert(receive_slot, served.posting, {served.wanted});
@@ -69,9 +64,7 @@ std::uint32_t match_queue::earliest_receive(const std::array<pattern, 4>& satisf
 }
 
 bool match_queue::withdraw_message(std::uint32_t message) {
-  if (!unexpected_.contains(message)) return false;
-  unexpected_.remove(message);
-  return true;
+  return messages_.stop_waiting(message);
 }
 
 bool match_queue::withdraw_receive(std::uint32_t receive) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "protocol/message_table.hpp"
 #include "protocol/ordered_index.hpp"
 #include "protocol/pattern.hpp"
 
@@ -14,13 +15,18 @@ namespace weft::protocol {
 /// Matching at one receiver, by MPI's rules: a message goes to the earliest posted receive that it satisfies, a receive
 /// takes the earliest message that satisfies it, so that messages of one source and tag never overtake each other.
 ///
-/// Messages and receives are named by slots that the caller chooses (small numbers, used again when free: memory grows
-/// with the highest). A slot in the queue must not be given again. Matching and withdrawing take constant time, however
-/// many wait, wildcards included; nothing allocates once the tables have grown to what the program needs.
+/// Messages are those of a message table, which is the queue of those that wait. Receives are named by slots that the
+/// caller chooses (small numbers, used again when free: memory grows with the highest); a slot in the queue must not be
+/// given again. Matching and withdrawing take constant time, however many wait, and logarithmic time in the number of
+/// different sources and tags for what a wildcard could see change; nothing allocates once the tables have grown to
+/// what the program needs.
 class match_queue {
  public:
-  /// A message has arrived: gives the receive it goes to, which leaves the queue, or keeps the message.
-  std::optional<std::uint32_t> arrive(std::uint32_t message, int source, std::uint64_t tag, std::uint64_t group = 0);
+  explicit match_queue(message_table& messages) : messages_(messages) {}
+
+  /// A message has arrived, and is held: gives the receive it goes to, which leaves the queue, or lets the message
+  /// wait.
+  std::optional<std::uint32_t> arrive(std::uint32_t message);
   /// A receive is posted: gives the message it takes, which leaves the queue, or keeps the receive.
   std::optional<std::uint32_t> post(std::uint32_t receive, const pattern& wanted);
 
@@ -29,25 +35,18 @@ class match_queue {
   bool withdraw_receive(std::uint32_t receive);
 
   /// A match is undone because its receive was withdrawn: the message goes to the earliest receive that it satisfies
-  /// and that was posted meanwhile, which is given; or back to its old place in the order of arrival. Its slot must not
-  /// have been given to another message. A search for that place is part of it, for which constant time is not
-  /// promised.
+  /// and that was posted meanwhile, which is given; or back to its old place in the order of arrival. A search for
+  /// that place is part of it, for which constant time is not promised.
   std::optional<std::uint32_t> put_back_message(std::uint32_t message);
   /// The same for a receive whose message was withdrawn.
   std::optional<std::uint32_t> put_back_receive(std::uint32_t receive);
 
-  [[nodiscard]] std::size_t unexpected_count() const noexcept { return unexpected_.size(); }
+  [[nodiscard]] std::size_t unexpected_count() const noexcept { return messages_.waiting_count(); }
   [[nodiscard]] std::size_t posted_count() const noexcept { return posted_.size(); }
   /// Lists held for patterns, empty ones included: what the memory of the queue depends on beside its slots.
-  [[nodiscard]] std::size_t list_count() const noexcept { return unexpected_.list_count() + posted_.list_count(); }
+  [[nodiscard]] std::size_t list_count() const noexcept { return messages_.lane_count() + posted_.list_count(); }
 
  private:
-  struct arrived_message {
-    std::uint64_t arrival = 0;
-    std::uint64_t tag = 0;
-    std::uint64_t group = 0;
-    int source = -1;
-  };
   struct posted_receive {
     std::uint64_t posting = 0;
     pattern wanted;  ///< canonical
@@ -57,11 +56,9 @@ class match_queue {
   std::optional<std::uint32_t> serve(std::uint32_t receive_slot);
   [[nodiscard]] std::uint32_t earliest_receive(const std::array<pattern, 4>& satisfied) const;
 
-  ordered_index<4> unexpected_;  ///< each message under all patterns that match it
-  ordered_index<1> posted_;      ///< each receive under its own pattern
-  std::vector<arrived_message> messages_;
+  message_table& messages_;
+  ordered_index<1> posted_;  ///< each receive under its own pattern
   std::vector<posted_receive> receives_;
-  std::uint64_t arrivals_ = 0;
   std::uint64_t postings_ = 0;
 };
 

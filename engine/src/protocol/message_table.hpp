@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "protocol/lane_table.hpp"
 #include "protocol/messages.hpp"
-#include "protocol/slot_lists.hpp"
+#include "protocol/slot_buckets.hpp"
+#include "protocol/slot_pool.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace weft::protocol {
 
@@ -21,70 +23,105 @@ struct held_message {
   [[nodiscard]] bool waits() const noexcept { return present && receive == 0; }
 };
 
-/// Slots for messages, used again after their end, and found by what their sender calls them. Nothing allocates once
-/// the tables have grown to what the program needs.
+/// Messages that have arrived, under slots that are used again after their end: found by what their sender calls them,
+/// and those that wait by what a receive asks for, the earliest first.
+///
+/// A message takes 52 bytes: what it shares with others of its source, tag and group lies in their lane. Memory grows
+/// by chunks with the highest number of messages held at once, no insertion moves what was there before, and nothing
+/// allocates after that. All steps take constant time, but for `wait` out of turn, which searches the place, and for a
+/// lane whose first message comes or goes: logarithmic time in the number of lanes.
 class message_table {
  public:
-  std::uint32_t hold(int source, const announce& body) {
-    if (free_.empty()) grow();
-    const std::uint32_t slot = free_.back();
-    free_.pop_back();
-    slots_[slot] = {.source = source, .present = true, .envelope = body};
-    std::uint32_t& first = bucket_of(source, body.send);
-    next_[slot] = first;
-    first = slot;
-    return slot;
+  /// Takes in a message, which does not wait yet.
+  std::uint32_t hold(int source, const announce& body);
+  /// A message that does not wait ends.
+  void release(std::uint32_t message);
+
+  /// A message, or one that is not present in a slot that is free.
+  [[nodiscard]] held_message operator[](std::uint32_t message) const noexcept {
+    return message == newest_slot_ ? newest_ : stored_message(message);
   }
-
-  void release(std::uint32_t slot) {
-    held_message& message = slots_[slot];
-    std::uint32_t* link = &bucket_of(message.source, message.envelope.send);
-    while (*link != slot) link = &next_[*link];
-    *link = next_[slot];
-    message.present = false;
-    free_.push_back(slot);
+  [[nodiscard]] int source_of(std::uint32_t message) const noexcept {
+    return message == newest_slot_ ? newest_.source : lane_of(message).key.source;
   }
-
-  [[nodiscard]] held_message& operator[](std::uint32_t slot) noexcept { return slots_[slot]; }
-  [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(slots_.size()); }
-
+  /// All patterns that match the message.
+  [[nodiscard]] std::array<pattern, 4> patterns_of(std::uint32_t message) const noexcept {
+    if (message == newest_slot_) return patterns_matching(newest_.source, newest_.envelope.tag, newest_.envelope.group);
+    return patterns_matching(lane_of(message).key.source, lane_of(message).key.tag, lane_of(message).key.group);
+  }
+  /// All slots lie below.
+  [[nodiscard]] std::uint32_t size() const noexcept { return messages_.size(); }
   /// The message that `source` calls so, or `no_slot`.
-  [[nodiscard]] std::uint32_t find(int source, operation_id send) {
-    if (slots_.empty()) return no_slot;
-    std::uint32_t slot = bucket_of(source, send);
-    while (slot != no_slot && !(slots_[slot].source == source && slots_[slot].envelope.send == send))
-      slot = next_[slot];
-    return slot;
+  [[nodiscard]] std::uint32_t find(int source, operation_id send);
+
+  /// The receive that a message, which does not wait, is matched with; 0 if it is not any more.
+  void set_receive(std::uint32_t message, operation_id receive) { stored(message).receive = receive; }
+  void set_has_payload(std::uint32_t message) { stored(message).has_payload = true; }
+  void set_ready(std::uint32_t message) { stored(message).is_ready = true; }
+
+  /// The message waits from now on, before all that arrived later.
+  void wait(std::uint32_t message);
+  /// False if it does not wait: it was matched, or has ended.
+  bool stop_waiting(std::uint32_t message);
+  [[nodiscard]] bool waits(std::uint32_t message) const noexcept {
+    return message < messages_.size() && messages_[message].waits;
   }
+  [[nodiscard]] std::size_t waiting_count() const noexcept { return waiting_; }
+  /// The earliest waiting message that the canonical pattern matches, or `no_slot`.
+  [[nodiscard]] std::uint32_t first(const pattern& wanted) const;
+  /// Lanes held, empty ones included: what memory depends on beside the number of messages.
+  [[nodiscard]] std::size_t lane_count() const noexcept { return lanes_.size(); }
 
  private:
-  /// As many buckets as slots: a chain has one message on average.
-  void grow() {
-    const std::size_t before = slots_.size();
-    const std::size_t after = before == 0 ? 16 : 2 * before;
-    slots_.resize(after);
-    next_.assign(after, no_slot);
-    buckets_.assign(after, no_slot);
-    for (std::size_t slot = after; slot-- > before;) free_.push_back(static_cast<std::uint32_t>(slot));
-    for (std::uint32_t slot = 0; slot < before; ++slot) {
-      std::uint32_t& first = bucket_of(slots_[slot].source, slots_[slot].envelope.send);
-      next_[slot] = first;
-      first = slot;
-    }
-  }
+  // Enough for a million messages a second in nine years.
+  static constexpr int arrival_bits = 48;
+  static constexpr std::uint64_t last_arrival = (std::uint64_t{1} << arrival_bits) - 1;
 
-  // A name has a slot below and a generation above, and senders use few slots again and again: a product whose upper
-  // half depends on all of both.
-  std::uint32_t& bucket_of(int source, operation_id send) {
-    const std::uint64_t mixed =
-        (send ^ std::uint64_t{static_cast<std::uint32_t>(source)} * 0xbf58476d1ce4e5b9U) * 0x9e3779b97f4a7c15U;
-    return buckets_[static_cast<std::size_t>((mixed >> 32) & (buckets_.size() - 1))];
-  }
+  struct neighbours {
+    std::uint32_t previous;
+    std::uint32_t next;
+  };
+  struct record {
+    operation_id send = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t fingerprint = 0;
+    union {
+      operation_id receive = 0;  ///< of one that does not wait
+      neighbours in_lane;        ///< of one that waits
+    };
+    std::uint32_t lane = no_slot;  ///< or none, in a free slot
+    std::uint32_t next = no_slot;  ///< in its bucket
+    std::uint64_t arrival : arrival_bits = 0;
+    payload_kind kind : 1 = {};
+    element_type element : 4 = {};
+    memory_kind memory : 2 = {};
+    weft::route route : 3 = {};
+    bool has_payload : 1 = false;
+    bool wants_verdict : 1 = false;
+    bool is_ready : 1 = true;
+    bool waits : 1 = false;
+  };
+  static_assert(sizeof(record) == 48, "a flood of announcements is a flood of these");
 
-  std::vector<held_message> slots_;
-  std::vector<std::uint32_t> next_;     ///< by slot: the next of its bucket
-  std::vector<std::uint32_t> buckets_;  ///< a power of two
-  std::vector<std::uint32_t> free_;
+  struct chain;
+
+  [[nodiscard]] const lane& lane_of(std::uint32_t message) const noexcept { return lanes_[messages_[message].lane]; }
+  [[nodiscard]] held_message stored_message(std::uint32_t message) const noexcept;
+  record& stored(std::uint32_t message) {
+    if (message == newest_slot_) store_newest();
+    return messages_[message];
+  }
+  void store_newest();
+  [[nodiscard]] std::uint32_t predecessor(const lane& among, std::uint64_t arrival) const noexcept;
+
+  lane_table lanes_;
+  slot_pool<record, 256> messages_;
+  slot_buckets names_;
+  // Most messages meet their receive as they arrive. Only one that stays is given a lane and found by name.
+  held_message newest_;
+  std::uint32_t newest_slot_ = no_slot;
+  std::uint64_t arrivals_ = 0;
+  std::size_t waiting_ = 0;
 };
 
 }  // namespace weft::protocol

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "protocol/messages.hpp"
-#include "protocol/slot_lists.hpp"
+#include "protocol/slot_pool.hpp"
 
 #include <weft/engine/error.hpp>
 #include <weft/engine/operation_details.hpp>

@@ -2,19 +2,16 @@
 #pragma once
 
 #include "protocol/pattern.hpp"
+#include "protocol/slot_pool.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace weft::protocol {
-
-/// Stands for "none" among slots.
-inline constexpr std::uint32_t no_slot = std::numeric_limits<std::uint32_t>::max();
 
 /// A list of slots with that pattern for its name: its two ends.
 struct slot_list {

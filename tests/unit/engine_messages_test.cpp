@@ -159,6 +159,22 @@ TEST_CASE("a container that was moved in lives until the transfer is over") {
   run_ranks(2, body);
 }
 
+namespace {
+
+asio::awaitable<void> until_all_are_here(weft::communicator comm) {
+  constexpr std::uint64_t here = 1'000;
+  constexpr std::uint64_t all_are = 1'001;
+  if (comm.rank() != 0) {
+    co_await weft::send_objects(comm, weft::to(0, here), comm.rank());
+    co_await weft::recv_objects<int>(comm, weft::from(0, all_are));
+    co_return;
+  }
+  for (int i = 1; i < comm.size(); ++i) co_await weft::recv_objects<int>(comm, weft::from(weft::any_source, here));
+  for (int i = 1; i < comm.size(); ++i) co_await weft::send_objects(comm, weft::to(i, all_are), i);
+}
+
+}  // namespace
+
 TEST_CASE("only the communicators that are used are opened, each once") {
   const auto body = [](weft::communicator comm) -> asio::awaitable<void> {
     // A ring of pairs without the one between the last rank and the first.
@@ -176,6 +192,8 @@ TEST_CASE("only the communicators that are used are opened, each once") {
     const bool inner = comm.rank() > 0 && comm.rank() + 1 < comm.size();
     REQUIRE(stats.pair_communicators.size() == (inner ? 2 : 1));
     for (const auto& [low, high] : stats.pair_communicators) CHECK(low + 1 == high);
+    // A rank that leaves takes its communicators along: not before all have counted theirs.
+    co_await until_all_are_here(comm);
   };
   run_ranks(4, body);
 }

@@ -195,6 +195,7 @@ class toy_machine {
       log_entry ended = std::move(state.in_flight.extract(entry).mapped());
       if (state.setting_up == entry) {
         state.setting_up = 0;
+        if (std::holds_alternative<evict>(ended.content)) REQUIRE(sequencer_.finished(rank, entry, outbox_));
       } else {
         state.launched[ended.communicator].pop_front();
         carry_out(state, ended);
@@ -202,6 +203,7 @@ class toy_machine {
       }
     }
     receivers_.erase(entry);
+    deliver();
   }
 
   void carry_out(rank_state& state, const log_entry& group) {

@@ -292,14 +292,16 @@ class plain_matcher {
 /// A queue and a plain matcher given the same events; what they answer is compared at each.
 class twins {
  public:
-  explicit twins(std::uint32_t seed) : random_(seed) {}
+  /// `growth`: how many arrivals there are for three receives.
+  twins(std::uint32_t seed, int sources, int tags, int growth)
+      : random_(seed), sources_(sources), tags_(tags), growth_(growth) {}
 
   void step() {
-    switch (below(10)) {
+    switch (std::max(0, below(10 + growth_ - 3) - (growth_ - 3))) {
       case 0:
       case 1:
       case 2:
-        return offer({new_message(), below(4), some_tag(), some_group(), ++arrivals_}, false);
+        return offer({new_message(), below(sources_), some_tag(), some_group(), ++arrivals_}, false);
       case 3:
       case 4:
       case 5:
@@ -322,13 +324,13 @@ class twins {
   using receive = plain_matcher::receive;
 
   pattern random_pattern() {
-    return {.source = below(4),
+    return {.source = below(sources_),
             .any_source = below(3) == 0,
             .tag = some_tag(),
             .any_tag = below(3) == 0,
             .group = some_group()};
   }
-  std::uint64_t some_tag() { return static_cast<std::uint64_t>(below(4)); }
+  std::uint64_t some_tag() { return static_cast<std::uint64_t>(below(tags_)); }
   std::uint64_t some_group() { return static_cast<std::uint64_t>(below(2)); }
   static std::uint32_t next(slots& free, std::uint32_t& made) {
     if (free.empty()) return made++;
@@ -383,6 +385,9 @@ class twins {
   match_queue queue_;
   plain_matcher plain_;
   std::mt19937 random_;
+  int sources_;
+  int tags_;
+  int growth_;
   std::vector<std::pair<message, receive>> matched_;
   slots free_messages_;
   slots free_receives_;
@@ -392,14 +397,23 @@ class twins {
   std::uint64_t postings_ = 0;
 };
 
-TEST_CASE("a random history of matches, withdrawals and returns ends as a plain search would have it") {
+void compare_histories(int sources, int tags, int growth) {
   const std::uint32_t base = std::random_device{}();
   for (std::uint32_t i = 0; i < 40; ++i) {
     const std::uint32_t seed = base + i;
     CAPTURE(seed);
-    twins both(seed);
+    twins both(seed, sources, tags, growth);
     for (int step = 0; step < 2'000; ++step) both.step();
   }
+}
+
+TEST_CASE("a random history of matches, withdrawals and returns ends as a plain search would have it") {
+  compare_histories(4, 4, 3);
+}
+
+// So many sources and tags that most messages are alone with theirs.
+TEST_CASE("a random history among many sources and tags ends as a plain search would have it") {
+  compare_histories(10, 100, 8);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/engine/buffer.hpp>
-#include <weft/engine/detail/core.hpp>
 #include <weft/engine/error.hpp>
 #include <weft/engine/operation_details.hpp>
 #include <weft/engine/route.hpp>
@@ -9,6 +8,12 @@
 #include <charconv>
 
 namespace weft {
+
+namespace detail {
+// As in detail/core.hpp, which knows of Asio: this file does not.
+void name_types(operation_details& details, std::string_view types);
+}  // namespace detail
+
 namespace {
 
 constexpr std::array<std::string_view, route_count> route_names{"automatic", "inline", "host", "device", "pair"};

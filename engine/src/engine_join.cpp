@@ -190,7 +190,8 @@ asio::awaitable<void> engine_core::enter(std::vector<std::string> texts) {
   const protocol::endpoint_limits limits{.eager_limit = options_.eager_limit,
                                          .max_unmatched = options_.max_unmatched,
                                          .max_object_bytes = options_.max_object_bytes,
-                                         .inline_credit = options_.inline_credit};
+                                         .inline_credit = options_.inline_credit,
+                                         .device_is_apart = launch_->device_name() != "host"};
   endpoint_.emplace(rank(), credit, limits);
   report_link_ = std::make_shared<message_link>(rehome(std::move(report), executor_), 0, *this, shared_from_this());
   report_link_->start();

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linked into a test of engines, it has all ranks run on the strict model of CUDA and NCCL, each on a device of its own.
 // What the model finds wrong is a failure of the test.
-#include "cuda_model/world.hpp"
+#include "cuda_machine.hpp"
 #include "ranks.hpp"
 
 #include <doctest/doctest.h>
 
 namespace {
 
+cuda_model::world* running = nullptr;
+
 struct powered_world {
-  explicit powered_world(int ranks) : model(ranks) {}
+  explicit powered_world(int ranks) : model(ranks) { running = &model; }
   ~powered_world() {
+    running = nullptr;
     const std::string wrong = model.report();
     CHECK_MESSAGE(wrong.empty(), wrong);
   }
@@ -32,3 +35,8 @@ const bool on = [] {
 }();
 
 }  // namespace
+
+cuda_model::world& weft::testing::running_world() {
+  REQUIRE(running != nullptr);
+  return *running;
+}

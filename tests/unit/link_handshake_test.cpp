@@ -41,8 +41,9 @@ struct wire {
   handshake_status client_status = handshake_status::receiving;
   handshake_status server_status = handshake_status::receiving;
 
-  wire(std::string_view client_key, std::string_view server_key, std::uint16_t client_version = 1,
-       std::uint16_t server_version = 1, int client_nonce = 1, int server_nonce = 2)
+  wire(std::string_view client_key, std::string_view server_key,
+       std::uint16_t client_version = weft::wire_protocol_version,
+       std::uint16_t server_version = weft::wire_protocol_version, int client_nonce = 1, int server_nonce = 2)
       : client(client_key, example, nonce_of(client_nonce), client_version),
         server(server_key, server_incarnation, nonce_of(server_nonce), server_version) {}
 

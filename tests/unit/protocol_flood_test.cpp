@@ -74,6 +74,7 @@ class flooded_endpoint {
   /// False: refused.
   [[nodiscard]] bool announce_one(int source, std::uint64_t tag) {
     announce body{};
+    body.is_ready = 1;
     body.send = ++announced_ << 32 | 1;
     body.tag = tag;
     body.bytes = message_bytes;

@@ -39,7 +39,8 @@ weft::route endpoint::resolve(const destination& where, const payload_shape& sha
       chosen = shape.bytes <= limits_.eager_limit ? weft::route::inlined : weft::route::host;
   }
   // There is no pair of one rank: its bytes are copied.
-  if (where.rank == self_ && chosen == weft::route::pair) chosen = weft::route::host;
+  const bool on_device = shape.memory == memory_kind::device && limits_.device_is_apart;
+  if (where.rank == self_ && chosen == weft::route::pair) chosen = on_device ? weft::route::device : weft::route::host;
   return chosen;
 }
 
@@ -60,6 +61,10 @@ void endpoint::start_send(operation_id id, const destination& where, const paylo
     op.details.reason = "the inline route carries up to " + std::to_string(limits_.eager_limit) +
                         " bytes (eager_limit); choose another route, or automatic";
     return complete(id, errc::message_too_large, out);
+  }
+  if (shape.memory == memory_kind::device && limits_.device_is_apart && !uses_log(op.route)) {
+    op.details.reason = "memory of a GPU is sent by the routes device and pair; choose one of them, or automatic";
+    return complete(id, errc::memory_mismatch, out);
   }
   if (uses_log(op.route) && log_lost_) return complete(id, errc::sequencer_lost, out);
 

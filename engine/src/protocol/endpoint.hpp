@@ -22,6 +22,7 @@ struct endpoint_limits {
   std::size_t max_unmatched = 0;
   std::size_t max_object_bytes = 0;
   std::size_t inline_credit = 0;  ///< granted to each peer
+  bool device_is_apart = false;   ///< only the log's routes reach memory of the device
 };
 
 /// One rank's half of the conversation: announces its sends, matches what is announced to it, and decides what each

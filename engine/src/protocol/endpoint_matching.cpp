@@ -41,6 +41,8 @@ bool endpoint::on_announce(int peer, const announce& body, actions& out) {
 
 errc endpoint::compare(const operation& receive, const announce& body) const noexcept {
   const payload_shape& here = receive.details.here;
+  if (here.memory == memory_kind::device && limits_.device_is_apart && !uses_log(body.route))
+    return errc::memory_mismatch;
   if (here.kind != body.kind) return errc::kind_mismatch;
   if (here.kind == payload_kind::objects) {
     if (here.fingerprint != body.fingerprint) return errc::object_type_mismatch;

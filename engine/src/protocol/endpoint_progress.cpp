@@ -16,6 +16,7 @@ bool is_refusal(std::uint32_t code) noexcept {
     case errc::element_type_mismatch:
     case errc::object_type_mismatch:
     case errc::kind_mismatch:
+    case errc::memory_mismatch:
     case errc::message_too_large:
     case errc::too_many_unmatched:
     case errc::sequencer_lost:

@@ -52,6 +52,14 @@ state::state(int ranks, const options& wanted) : settings(wanted), generation(ne
   for (int rank = 0; rank < ranks; ++rank) devices.push_back(std::make_unique<device_state>(wanted.device_bytes));
 }
 
+state::~state() {
+  // Kernels that never met or ended refer to each other.
+  for (const auto& [handle, one] : communicators) {
+    for (const auto& each : one->queue) each->partners.clear();
+    for (const auto& each : one->launching) each->partners.clear();
+  }
+}
+
 void state::violate(const rule& broken, int rank, std::string detail) {
   violations.push_back({&broken, rank, std::move(detail)});
   violations_read = false;

@@ -63,6 +63,9 @@ struct pending_injection {
 /// Everything, under one mutex.
 struct state {
   state(int ranks, const options& wanted);
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+  ~state();
 
   // Rules
   void violate(const rule& broken, int rank, std::string detail);

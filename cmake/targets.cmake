@@ -39,12 +39,12 @@ function(weft_install_headers)
   install(DIRECTORY include/ TYPE INCLUDE COMPONENT headers)
 endfunction()
 
-# weft_add_unit_test(NAME SOURCES... LIBRARIES...): a doctest program, one process for the whole file.
+# weft_add_unit_test(NAME SOURCES... LIBRARIES... ARGUMENTS...): a doctest program, one process for the whole file.
 function(weft_add_unit_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 test "" "" "SOURCES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "" "SOURCES;LIBRARIES;ARGUMENTS")
   add_executable(${name} ${test_SOURCES})
   target_link_libraries(${name} PRIVATE ${test_LIBRARIES} weft_test_main weft_build_flags)
-  add_test(NAME ${name} COMMAND ${name})
+  add_test(NAME ${name} COMMAND ${name} ${test_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT
                        "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp")
 endfunction()

@@ -87,7 +87,7 @@ void check_that_they_meet(Variables variables) {
     const auto ended = programs[static_cast<std::size_t>(rank)]->finish();
     CAPTURE(rank);
     CAPTURE(ended.output);
-    CHECK(ended.errors == "");
+    CAPTURE(ended.errors);
     CHECK(ended.status == 0);
     if (rank != 0) CHECK(ended.output == "the sum is " + std::to_string(3 + rank) + "\n");
   }
@@ -177,6 +177,22 @@ TEST_CASE("ranks that mpirun starts within a batch script of Slurm are numbered 
                                        "OMPI_COMM_WORLD_LOCAL_RANK=" + std::to_string(rank)});
     return variables;
   });
+}
+
+TEST_CASE("rank 0 tells on standard error who was refused, and goes on with the others") {
+  const std::string meeting = unique_meeting();
+  const auto start_with = [&meeting](int rank, const std::string& key) {
+    return start({meeting, "RANK=" + std::to_string(rank), "WORLD_SIZE=2", "WEFT_JOB_KEY=" + key});
+  };
+  const auto zero = start_with(0, "right");
+  const auto stranger = start_with(1, "wrong")->finish();
+  CHECK(stranger.status == 1);
+  CHECK(stranger.errors.find("job key") != std::string::npos);
+  CHECK(start_with(1, "right")->finish().status == 0);
+  const auto ended = zero->finish();
+  CAPTURE(ended.errors);
+  CHECK(ended.status == 0);
+  CHECK(ended.errors.find("weft (rank 0): refused process ") == 0);
 }
 
 TEST_CASE("a rank of srun that is not told where to meet says what to set") {

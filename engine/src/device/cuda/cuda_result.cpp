@@ -6,14 +6,6 @@
 namespace weft::detail {
 namespace {
 
-class cuda_errors final : public boost::system::error_category {
- public:
-  [[nodiscard]] const char* name() const noexcept override { return "cuda"; }
-  [[nodiscard]] std::string message(int value) const override {
-    return cudaGetErrorString(static_cast<cudaError_t>(value));
-  }
-};
-
 class nccl_errors final : public boost::system::error_category {
  public:
   [[nodiscard]] const char* name() const noexcept override { return "nccl"; }
@@ -23,11 +15,6 @@ class nccl_errors final : public boost::system::error_category {
 };
 
 }  // namespace
-
-const boost::system::error_category& cuda_category() noexcept {
-  static const cuda_errors category;
-  return category;
-}
 
 const boost::system::error_category& nccl_category() noexcept {
   static const nccl_errors category;

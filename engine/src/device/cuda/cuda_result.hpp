@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <weft/coro/cuda/category.hpp>
+
 #include <boost/system/error_category.hpp>
 #include <boost/system/error_code.hpp>
 
@@ -11,13 +13,11 @@
 
 namespace weft::detail {
 
-/// The category of `cudaError_t`, named "cuda".
-[[nodiscard]] const boost::system::error_category& cuda_category() noexcept;
 /// The category of `ncclResult_t`, named "nccl".
 [[nodiscard]] const boost::system::error_category& nccl_category() noexcept;
 
 [[nodiscard]] inline boost::system::error_code code_of(cudaError_t result) noexcept {
-  return {static_cast<int>(result), cuda_category()};
+  return coro::cuda::make_error_code(result);
 }
 [[nodiscard]] inline boost::system::error_code code_of(ncclResult_t result) noexcept {
   return {static_cast<int>(result), nccl_category()};

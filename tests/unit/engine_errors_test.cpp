@@ -137,6 +137,46 @@ struct reluctant {
   }
 };
 
+constexpr int most_unmatched = 3;
+constexpr std::uint64_t ready_tag = 2;
+constexpr std::uint64_t go_tag = 3;
+
+/// Sends one message more than its peer holds, and another one when that has received some.
+asio::awaitable<void> overfill(weft::communicator comm, weft::destination where) {
+  const std::array<int, most_unmatched + 2> values{0, 1, 2, 3, 4};
+  const auto one = [&](int i) { return std::span(values).subspan(static_cast<std::size_t>(i), 1); };
+  int sign = 0;
+  int succeeded = 0;
+  co_await comm.recv(std::span(&sign, 1), weft::from(1, ready_tag));
+  for (int i = 0; i < most_unmatched; ++i)
+    comm.send(one(i), where)([&](error_code code, const weft::sent&) { succeeded += code ? 0 : 1; });
+  const ending refused = co_await end_of(comm.send(one(most_unmatched), where));
+  CHECK(refused.code == errc::too_many_unmatched);
+  CHECK(refused.says("the receiver holds as many unmatched messages as it allows"));
+  CHECK(succeeded == 0);
+  co_await comm.send(std::span(&sign, 1), weft::to(1, go_tag));
+  co_await comm.recv(std::span(&sign, 1), weft::from(1, ready_tag));
+  const ending taken = co_await end_of(comm.send(one(most_unmatched + 1), where));
+  CHECK_FALSE(taken.code);
+  CHECK(succeeded == most_unmatched);
+}
+
+asio::awaitable<void> receive_what_was_taken(weft::communicator comm) {
+  int sign = 0;
+  const int ready = 0;
+  weft::batch signs;
+  signs.recv(std::span(&sign, 1), weft::from(0, go_tag));
+  signs.send(std::span(&ready, 1), weft::to(0, ready_tag));
+  co_await comm.batch(signs);
+  for (const int expected : {0, 1, 2, 4}) {
+    int value = -1;
+    co_await comm.recv(std::span(&value, 1), weft::from(0, 1));
+    CHECK(value == expected);
+    if (value == 0) co_await comm.send(std::span(&ready, 1), weft::to(0, ready_tag));
+  }
+  CHECK(comm.stats().unmatched == 0);
+}
+
 }  // namespace
 
 TEST_CASE("a null buffer with a size is refused, at either end, and nothing is started") {
@@ -408,6 +448,18 @@ TEST_CASE("close fails what is unmatched, and everything that is started after i
   CHECK_FALSE(problem);
   REQUIRE(waiting);
   CHECK(*waiting == errc::closed);
+}
+
+TEST_CASE("a send beyond max_unmatched fails by name, and sends work again once some are matched") {
+  const auto adjust = [](weft::engine_options& options) { options.max_unmatched = most_unmatched; };
+  for (const weft::destination& where : told_ways) {
+    CAPTURE(weft::name(where.route));
+    const auto body = [&where](weft::communicator comm) -> asio::awaitable<void> {
+      if (comm.rank() == 0) co_await overfill(comm, where);
+      if (comm.rank() == 1) co_await receive_what_was_taken(comm);
+    };
+    run_ranks(2, body, {.over = weft::transport::unix_socket, .adjust = adjust});
+  }
 }
 
 TEST_CASE("objects above the receiver's limit fail both ends") {

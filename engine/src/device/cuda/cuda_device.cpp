@@ -57,7 +57,7 @@ bool cuda_device::is_quiet() const {
 }
 
 bool cuda_device::needs_polling() const noexcept {
-  return calling_ || !commands_.empty() || !answers_.empty() ||
+  return calling_ || !commands_.empty() || !answers_.empty() || !coming_to_rest_.empty() ||
          std::any_of(communicators_.begin(), communicators_.end(),
                      [](const auto& one) { return !one.second.groups.empty() || one.second.abort; });
 }
@@ -68,6 +68,7 @@ bool cuda_device::poll() {
   changed = start_commands() || changed;
   changed = find_ends() || changed;
   changed = find_aborted() || changed;
+  changed = std::erase_if(coming_to_rest_, [](const auto& one) { return one->is_at_rest(); }) != 0 || changed;
   return answer() || changed;
 }
 
@@ -312,7 +313,7 @@ bool cuda_device::find_aborted() {
     state.abort.reset();
     state.launched = 0;
     while (!state.groups.empty()) end_front(id, state, errc::transfer_aborted);
-    state.nccl.reset();
+    if (state.nccl) coming_to_rest_.push_back(std::move(state.nccl));
     any = true;
   }
   return any;

@@ -94,6 +94,7 @@ class cuda_device final : public device {
   std::byte* nothing_;  ///< for operations that move no bytes, and to connect
   event_pool event_pool_;
   std::map<communicator_id, communicator_state> communicators_;
+  std::vector<std::unique_ptr<nccl_communicator>> coming_to_rest_;  ///< aborted: their streams are not empty yet
   std::deque<command> commands_;
   std::optional<call_in_progress> calling_;
   std::optional<communicator_id> setting_up_;

@@ -14,8 +14,9 @@ nccl_communicator::nccl_communicator(std::span<const int> members, int self)
   demand(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
 }
 
+// A stream that is not at rest is left to CUDA.
 nccl_communicator::~nccl_communicator() {
-  if (stream_ != nullptr) (void)cudaStreamDestroy(stream_);
+  if (stream_ != nullptr && is_at_rest()) (void)cudaStreamDestroy(stream_);
 }
 
 int nccl_communicator::index_of(int rank) const noexcept {

@@ -40,7 +40,7 @@ class nccl_communicator {
   nccl_communicator(std::span<const int> members, int self);
   nccl_communicator(const nccl_communicator&) = delete;
   nccl_communicator& operator=(const nccl_communicator&) = delete;
-  /// NCCL's part has been destroyed or aborted before.
+  /// NCCL's part has been destroyed or aborted before, and the stream has come to rest.
   ~nccl_communicator();
 
   /// `most_ctas`: thread blocks that it may take of the device; 0: NCCL's choice.
@@ -55,6 +55,8 @@ class nccl_communicator {
 
   [[nodiscard]] bool has(int rank) const noexcept { return index_of(rank) >= 0; }
   [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }
+  /// Nothing runs on the stream.
+  [[nodiscard]] bool is_at_rest() const { return cudaStreamQuery(stream_) != cudaErrorNotReady; }
 
  private:
   [[nodiscard]] int index_of(int rank) const noexcept;

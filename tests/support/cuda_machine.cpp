@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linked into a test of engines, it has all ranks run on the strict model of CUDA and NCCL, each on a device of its own.
-// What the model finds wrong is a failure of the test.
+// Linked into a test of engines, it has all ranks run on the strict model of CUDA and NCCL, each on a device of its
+// own. What the model finds wrong is a failure of the test.
 #include "cuda_machine.hpp"
 #include "ranks.hpp"
 

@@ -26,7 +26,6 @@ class host_device final : public device, private channel_events {
               std::chrono::milliseconds set_up_timeout);
   ~host_device() override;
 
-  
   [[nodiscard]] std::string card() const override { return listening_.card(); }
   void set_peers(std::vector<std::string> cards, int self, std::uint64_t incarnation) override;
 

@@ -133,6 +133,7 @@ bool launch_thread::on_message(message_link&, std::uint8_t type, std::span<const
     if (!entry) return false;
     if (std::holds_alternative<protocol::abort>(entry->content)) {
       follower_->failed_elsewhere(entry->communicator, errc::transfer_aborted);
+      release_ends(entry->communicator);
       report_gone(entry->communicator);
       device_->abort(entry->communicator, errc::transfer_aborted);
     } else {
@@ -149,6 +150,8 @@ void launch_thread::on_link_closed(message_link&, boost::system::error_code) {
     return leave_if_idle();
   }
   // Without the log nobody can say any more what the other end of a batch does.
+  for (auto& [communicator, ends] : std::exchange(held_ends_, {}))
+    for (launch_news& end : ends) tell(std::move(end));
   tell({.what = launch_news::kind::log_lost});
   follower_->clear();
   device_->abort_all(errc::transfer_aborted);
@@ -269,10 +272,7 @@ void launch_thread::add_transfer(communicator_id communicator, group_id number, 
     tell({.what = launch_news::kind::transferred, .operation = id, .code = *absence});
     return;
   }
-  if (const auto* failure = follower_->failure_of(communicator)) {
-    tell({.what = launch_news::kind::transferred, .operation = id, .code = *failure});
-    return;
-  }
+  if (const auto* failure = follower_->failure_of(communicator)) return tell_end(communicator, id, *failure);
   group_.push_back({peer, sending, one.bytes, *memory});
   launched_[number].operations.push_back(id);
 }
@@ -280,8 +280,7 @@ void launch_thread::add_transfer(communicator_id communicator, group_id number, 
 void launch_thread::on_group_done(communicator_id communicator, group_id group,
                                   std::span<const boost::system::error_code> codes) {
   const auto node = launched_.extract(group);
-  for (std::size_t i = 0; i < codes.size(); ++i)
-    tell({.what = launch_news::kind::transferred, .operation = node.mapped().operations[i], .code = codes[i]});
+  for (std::size_t i = 0; i < codes.size(); ++i) tell_end(communicator, node.mapped().operations[i], codes[i]);
   follower_->batch_ended(communicator);
   report_finished(group);
   advance();
@@ -295,6 +294,24 @@ void launch_thread::on_communicator_failed(communicator_id communicator, boost::
   follower_->failed_here(communicator, code);
   advance();
   flush();
+}
+
+// Whoever hears that a transfer has failed may try again at once. So it is told only when the sequencer has let all
+// ranks know that the communicator has failed: what is matched later takes another one.
+void launch_thread::tell_end(communicator_id communicator, protocol::operation_id id, boost::system::error_code code) {
+  launch_news end{.what = launch_news::kind::transferred, .operation = id, .code = code};
+  const bool is_news = follower_->failure_of(communicator) != nullptr && !known_failed_.contains(communicator);
+  if (is_news && log_->is_open())
+    held_ends_[communicator].push_back(std::move(end));
+  else
+    tell(std::move(end));
+}
+
+void launch_thread::release_ends(communicator_id communicator) {
+  known_failed_.insert(communicator);
+  auto held = held_ends_.extract(communicator);
+  if (held.empty()) return;
+  for (launch_news& end : held.mapped()) tell(std::move(end));
 }
 
 void launch_thread::report_finished(std::uint64_t entry) {

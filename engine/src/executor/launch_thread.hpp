@@ -22,6 +22,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -119,6 +120,8 @@ class launch_thread final : private link_owner, private device_events {
   void report_gone(communicator_id communicator);
   void report_failures();
   void report_finished(std::uint64_t entry);
+  void tell_end(communicator_id communicator, protocol::operation_id id, boost::system::error_code code);
+  void release_ends(communicator_id communicator);
   void rank_gone(int rank, bool left);
   void leave_if_idle();
   void left();
@@ -146,6 +149,8 @@ class launch_thread final : private link_owner, private device_events {
   std::map<communicator_id, int> open_pairs_;  ///< with which rank
   std::vector<device_transfer> group_;         ///< being put together
   std::map<group_id, launched_batch> launched_;
+  std::set<communicator_id> known_failed_;  ///< to all ranks
+  std::map<communicator_id, std::vector<launch_news>> held_ends_;
   bool watching_ = false;  ///< the launch deadline is awaited
 
   std::mutex news_mutex_;

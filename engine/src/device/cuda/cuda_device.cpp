@@ -138,7 +138,7 @@ void cuda_device::create(communicator_id communicator, std::span<const int> memb
       return true;
     }
     follow(communicator, "ncclCommInitRankConfig", state.nccl->begin_creation(id, all.size() == 2 ? pair_ctas : 0),
-           [this] { end_set_up({}); });
+           [this, communicator] { end_set_up(communicator, {}); });
     return true;
   });
 }
@@ -150,7 +150,7 @@ void cuda_device::connect(communicator_id communicator, int source, int destinat
   commands_.emplace_back([this, communicator, sending, peer = sending ? destination : source] {
     communicator_state* state = usable(communicator);
     if (state == nullptr) {
-      end_set_up(errc::set_up_failed);
+      end_set_up(communicator, errc::set_up_failed);
       return true;
     }
     const device_transfer byte{.peer = peer, .sending = sending, .bytes = 0, .memory = {}};
@@ -167,18 +167,20 @@ void cuda_device::destroy(communicator_id communicator) {
     const auto finish = [this, communicator] {
       (void)communicators_.at(communicator).nccl->destroy();
       communicators_.erase(communicator);
-      end_set_up({});
+      end_set_up(communicator, {});
     };
     if (state != nullptr)
       follow(communicator, "ncclCommFinalize", state->nccl->begin_finalizing(), finish);
     else
-      end_set_up({});
+      end_set_up(communicator, {});
     return true;
   });
 }
 
-void cuda_device::end_set_up(boost::system::error_code code) {
-  if (!std::exchange(setting_up_, std::nullopt)) return;
+// What an aborted communicator still had under way may end after the next set-up has begun.
+void cuda_device::end_set_up(communicator_id communicator, boost::system::error_code code) {
+  if (setting_up_ != communicator) return;
+  setting_up_.reset();
   answers_.emplace_back([this, code] { events_.on_set_up(code); });
 }
 
@@ -282,7 +284,7 @@ void cuda_device::end_front(communicator_id id, communicator_state& state, boost
   if (!code) done.deliver();
   done.give_back(pinned_, *memory_);
   if (done.event != nullptr) event_pool_.give_back(done.event);
-  if (done.id() == connection) return end_set_up(code);
+  if (done.id() == connection) return end_set_up(id, code);
   answers_.emplace_back([this, id, group = done.id(), codes = std::vector(done.size(), code)] {
     events_.on_group_done(id, group, codes);
   });
@@ -297,7 +299,7 @@ void cuda_device::fail(communicator_id id, boost::system::error_code code, std::
   if (calling_ && calling_->communicator == id) calling_.reset();
   if (const ncclComm_t handle = state.nccl ? state.nccl->release() : nullptr) state.abort = aborter_.abort(handle);
   answers_.emplace_back([this, id, code, text = std::move(why)] { events_.on_communicator_failed(id, code, text); });
-  if (setting_up_ == id) end_set_up(code);
+  end_set_up(id, code);
 }
 
 // Memory under a kernel stays where it is until the kernel is gone.

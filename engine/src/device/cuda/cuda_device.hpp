@@ -82,7 +82,7 @@ class cuda_device final : public device {
   bool find_aborted();
   static void lose_memory(communicator_state& state);
   void fail(communicator_id communicator, boost::system::error_code code, std::string why);
-  void end_set_up(boost::system::error_code code);
+  void end_set_up(communicator_id communicator, boost::system::error_code code);
   bool answer();
   [[nodiscard]] bool is_quiet() const;
 

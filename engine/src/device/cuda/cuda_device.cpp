@@ -309,7 +309,7 @@ bool cuda_device::find_aborted() {
   for (auto& [id, state] : communicators_) {
     if (!state.failure || (state.groups.empty() && !state.abort)) continue;
     const auto over =
-        std::find_if(ended.begin(), ended.end(), [&](const auto& one) { return state.abort == one.which; });
+        std::find_if(ended.begin(), ended.end(), [job = state.abort](const auto& one) { return job == one.which; });
     if (state.abort && over == ended.end()) continue;
     if (state.abort && !over->in_time) lose_memory(state);
     state.abort.reset();

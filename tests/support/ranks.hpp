@@ -69,6 +69,7 @@ inline void run_ranks(int ranks, const rank_body& body, const links& how = {}) {
   const auto meeting = make_in_process_rendezvous(ranks);
   std::vector<std::exception_ptr> problems(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       std::exception_ptr& problem = problems[static_cast<std::size_t>(rank)];

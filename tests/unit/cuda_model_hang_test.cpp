@@ -3,6 +3,7 @@
 #include "cuda_model_ranks.hpp"
 
 #include <barrier>
+#include <cstddef>
 
 namespace {
 
@@ -35,7 +36,7 @@ member connected_member(const ncclUniqueId& id, int size, int rank, std::byte* m
   for (int peer = 0; peer < size; ++peer) {
     if (peer == rank) continue;
     parts.push_back(to(peer, memory, 8));
-    parts.push_back(from(peer, memory + 8 + 8 * peer, 8));
+    parts.push_back(from(peer, memory + std::ptrdiff_t{8} * (peer + 1), 8));
   }
   self.group(parts);
   CHECK(self.synchronize() == cudaSuccess);

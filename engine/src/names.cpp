@@ -25,7 +25,7 @@ constexpr std::string_view same_types = "send and receive the same types, or giv
 constexpr std::array<std::string_view, 5> phase_names{"starting", "unmatched", "matched", "transferring", "done"};
 
 std::string describe_shape(const payload_shape& shape) {
-  const std::string size = std::to_string(shape.bytes) + (shape.bytes == 1 ? " byte" : " bytes");
+  std::string size = std::to_string(shape.bytes) + (shape.bytes == 1 ? " byte" : " bytes");
   // A receive of objects takes what comes.
   if (shape.kind == payload_kind::objects) return shape.bytes == 0 ? "objects" : size + " of objects";
   if (shape.element == element_type::bytes) return size;

@@ -106,6 +106,7 @@ way in_process(int world_size) {
 
 void check_all_meet(const way& go, int world_size) {
   std::vector<std::string> expected;
+  expected.reserve(static_cast<std::size_t>(world_size));
   for (int rank = 0; rank < world_size; ++rank) expected.push_back(card_of(rank));
   std::vector<std::unique_ptr<participant>> ranks;
   // The last first, so that rank 0 comes late.
@@ -166,6 +167,7 @@ TEST_CASE("the newcomer of two with one rank is refused, and the job goes on") {
   std::vector<outcome> results(2);
   std::atomic<int> failed = 0;
   std::vector<std::thread> threads;
+  threads.reserve(results.size());
   for (outcome& result : results)
     threads.emplace_back([&, place = go()] {
       asio::io_context context;

@@ -79,8 +79,9 @@ class generator {
     for (std::size_t i = 0; i < plan.wishes.size(); ++i)
       if (plan.wishes[i].color == color) chosen.push_back(i);
     if (chosen.empty()) return;
-    std::stable_sort(chosen.begin(), chosen.end(),
-                     [&](std::size_t a, std::size_t b) { return plan.wishes[a].key < plan.wishes[b].key; });
+    std::sort(chosen.begin(), chosen.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(plan.wishes[a].key, a) < std::pair(plan.wishes[b].key, b);
+    });
     group_plan& group = made_.groups.emplace_back();
     for (const std::size_t member : chosen) {
       plan.wishes[member].group = static_cast<int>(made_.groups.size()) - 1;

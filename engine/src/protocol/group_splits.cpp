@@ -64,20 +64,19 @@ void group_splits::fail(group_number parent, int gone, std::vector<split_answer>
 }
 
 void group_splits::split(group_number parent, std::vector<split_answer>& out) {
-  std::map<int, std::vector<std::pair<int, int>>> by_color;  // key and member, in the parent's order
+  std::map<int, std::vector<std::pair<int, std::size_t>>> by_color;  // key, and rank in the parent
   for (std::size_t i = 0; i < groups_[parent].members.size(); ++i) {
     const wish next = groups_[parent].wishes[i].front();
     groups_[parent].wishes[i].pop_front();
-    const int member = groups_[parent].members[i];
     if (next.color < 0)
-      out.push_back({.rank = member, .parent = parent});
+      out.push_back({.rank = groups_[parent].members[i], .parent = parent});
     else
-      by_color[next.color].emplace_back(next.key, member);
+      by_color[next.color].emplace_back(next.key, i);
   }
   for (auto& [color, chosen] : by_color) {
-    std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::sort(chosen.begin(), chosen.end());
     std::vector<int> members;
-    for (const auto& [key, member] : chosen) members.push_back(member);
+    for (const auto& [key, place] : chosen) members.push_back(groups_[parent].members[place]);
     const group_number made = form(members);
     for (const int member : members)
       out.push_back({.rank = member, .parent = parent, .group = made, .members = members});

@@ -31,11 +31,14 @@ struct rank_report {
 inline boost::asio::awaitable<int> report(weft::communicator comm, weft::route route, double seconds,
                                           std::uint64_t checksum, std::uint64_t expected) {
   constexpr std::uint64_t reports = 1'000'000;
+  constexpr std::uint64_t all_are_done = 1'000'001;
   const auto stats = comm.stats();
   const weft::traffic carried = stats.sent[static_cast<std::size_t>(route)];
   rank_report all{stats.group_communicators, stats.pair_communicators, carried.messages, carried.bytes, checksum};
   if (comm.rank() != 0) {
     co_await weft::send_objects(comm, weft::to(0, reports), all);
+    // A rank that leaves takes its communicators along, and others may still be using the group's.
+    co_await weft::recv_objects<bool>(comm, weft::from(0, all_are_done));
     co_return 0;
   }
   std::set<std::pair<int, int>> pairs(all.pair_communicators.begin(), all.pair_communicators.end());
@@ -47,6 +50,7 @@ inline boost::asio::awaitable<int> report(weft::communicator comm, weft::route r
     all.bytes += one.bytes;
     if (envelope.source == comm.size() - 1) all.checksum = one.checksum;
   }
+  for (int i = 1; i < comm.size(); ++i) co_await weft::send_objects(comm, weft::to(i, all_are_done), true);
   const bool right = all.checksum == expected;
   std::cout << "communicators: " << all.group_communicators << " group, " << pairs.size() << " pair\n"
             << "carried by " << weft::name(route) << ": " << all.messages << " messages, " << all.bytes << " bytes in "

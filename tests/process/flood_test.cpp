@@ -15,8 +15,7 @@ namespace {
 using weft::test::spawned_program;
 
 constexpr std::uint64_t messages = FLOOD_MESSAGES;
-// Sanitizers bring memory of their own for each allocation: with them there are fewer messages, and nothing is
-// measured.
+// With sanitizers there are fewer messages, and their memory is not measured.
 constexpr bool is_measured = messages >= 1'000'000;
 
 constexpr std::uint64_t most_of_an_envelope = 64;

@@ -223,7 +223,8 @@ verdict engine_core::admit(const hello& from) {
   return links_.admit(rank(), from.from);
 }
 
-void engine_core::accept_link(const hello& from, stream_socket socket) {
+void engine_core::accept_link(const hello& from, stream_socket accepted) {
+  stream_socket socket = rehome(std::move(accepted), executor_);  // may throw: not within the turn
   begin_turn();
   if (life_ == life::created)
     early_links_.emplace_back(from.from, std::move(socket));  // its rank has read the cards before this one has
@@ -236,7 +237,7 @@ void engine_core::install_link(int peer, stream_socket socket) {
   const link_state state = links_.at(peer).state;
   if (state == link_state::open || state == link_state::gone) return;
   patience_.erase(peer);
-  auto link = std::make_shared<message_link>(rehome(std::move(socket), executor_), peer, *this, shared_from_this());
+  auto link = std::make_shared<message_link>(std::move(socket), peer, *this, shared_from_this());
   links_.open(peer, link);
   link->start();
   if (goodbyes_said_) say_goodbye_to(peer);  // the other end's attempt was under way
@@ -254,7 +255,8 @@ asio::awaitable<void> engine_core::dial_peer(int peer) {
   const auto self = shared_from_this();
   const hello mine = hello_to(peer, purpose::peer);
   try {
-    stream_socket socket = co_await listening_->dial(link_cards_[static_cast<std::size_t>(peer)], mine, dial_timeout);
+    stream_socket dialled = co_await listening_->dial(link_cards_[static_cast<std::size_t>(peer)], mine, dial_timeout);
+    stream_socket socket = rehome(std::move(dialled), executor_);
     begin_turn();
     install_link(peer, std::move(socket));
     end_turn();

@@ -277,6 +277,23 @@ TEST_CASE("the server's verdict tells why a client may not come in") {
   CHECK(net.dial().made);
 }
 
+TEST_CASE("who was too busy to listen does not take the other end for silent") {
+  for (const int step : {4, 7}) {  // of the handshake, more or less
+    CAPTURE(step);
+    network net;
+    net.listen(any_unix);
+    attempt result;
+    net.start(result, net.listener->local_address(), net.secret, 100ms);
+    for (int i = 0; i < step; ++i) net.context.run_one();
+    // A handler that takes its time: far more than the deadline.
+    const auto end = std::chrono::steady_clock::now() + 1300ms;
+    while (std::chrono::steady_clock::now() < end) {}
+    CHECK(net.run_until([&] { return result.ended; }));
+    CHECK(result.text == "");
+    CHECK(result.made);
+  }
+}
+
 TEST_CASE("silent and chattering strangers delay nobody") {
   for (const address& where : {any_unix, any_tcp}) {
     network net;

@@ -173,6 +173,8 @@ class acceptor::service : public std::enable_shared_from_this<service> {
     server_handshake side(secret_.job_key, secret_.incarnation, make_nonce(), secret_.version);
     const handshake_status status = co_await carry_out(stream, side, side.start());
     if (closed_) co_return;
+    // The deadline may strike between the last byte and this line: nobody is given a socket that was closed.
+    if (stream.expired()) throw boost::system::system_error(asio::error::timed_out);
     if (status == handshake_status::authenticated) {
       conclude(stream, side, who);
       co_return;

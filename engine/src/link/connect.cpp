@@ -168,6 +168,8 @@ class dialler {
     if (status == handshake_status::failed)
       throw error(side.code(), "connecting to \"" + where_.text() + "\": " + side.reason());
     if (side.answer() != verdict::accepted) throw_refused(side.answer(), where_.text());
+    // The deadline may have struck since the last byte.
+    if (stream.expired()) throw boost::system::system_error(asio::error::timed_out);
     made_.emplace(connection{stream.release(), side.server_incarnation()});
   }
 

@@ -9,11 +9,29 @@ namespace weft::detail {
 
 namespace asio = boost::asio;
 
+namespace {
+
+// What an executor that keeps up may be late by.
+constexpr std::chrono::seconds usual_lateness{1};
+
+}  // namespace
+
 timed_stream::timed_stream(stream_socket socket, const asio::any_io_executor& strand, time_point deadline)
     : state_(new state{std::move(socket), asio::steady_timer(strand, deadline)}) {
-  state_->timer.async_wait([weak = std::weak_ptr(state_)](const boost::system::error_code& code) {
+  strike(state_);
+}
+
+// A deadline that strikes late tells of an executor that was held, by a handler or a busy machine. What the other end
+// has said meanwhile is there and unread, so it gets the time back.
+void timed_stream::strike(const std::shared_ptr<state>& when) {
+  when->timer.async_wait([weak = std::weak_ptr(when)](const boost::system::error_code& code) {
     const auto alive = weak.lock();
     if (code || !alive) return;
+    const auto lateness = std::chrono::steady_clock::now() - alive->timer.expiry();
+    if (lateness > usual_lateness) {
+      alive->timer.expires_after(lateness);
+      return strike(alive);
+    }
     alive->expired = true;
     boost::system::error_code ignored;
     alive->socket.close(ignored);

@@ -45,6 +45,8 @@ class timed_stream {
     boost::asio::steady_timer timer;
     bool expired = false;
   };
+  static void strike(const std::shared_ptr<state>& when);
+
   std::shared_ptr<state> state_;
 };
 

@@ -12,6 +12,7 @@
 #include <weft/engine/stats.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <memory>
 #include <ranges>
 #include <type_traits>
@@ -70,6 +71,7 @@ template <class Buffer>
     static_assert(mutable_buffer_sequence<Buffer>,
                   "a receive needs a writable view, a writable contiguous range, or a sequence of writable views");
     std::vector<const_buffer_view> views;
+    views.reserve(static_cast<std::size_t>(std::ranges::distance(buffer)));
     for (const buffer_view view : buffer) views.push_back(view);
     return view_list(std::move(views));
   }

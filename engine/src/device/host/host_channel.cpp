@@ -50,8 +50,9 @@ bool host_channel::move_some() {
     result = read_now(*socket_, read_buffers_);
   }
   if (result.code) {
-    // The other end closed: what was under way may or may not have arrived.
-    fail(errc::transfer_aborted, errc::peer_lost);
+    // The other end closed: it is lost, or it has aborted the communicator. Whichever it is, this rank is about to hear
+    // it, and may launch more until then.
+    fail(errc::transfer_aborted, errc::transfer_aborted);
     return false;
   }
   front.at.advance(result.bytes);

@@ -109,20 +109,60 @@ void engine_core::begin(operation_request& request) {
     problem = errc::not_joined;
     details.reason.clear();
   }
-  if (problem != errc{}) {
-    ready_.push(finished_operation{request.waiter, problem, {std::move(details), {}, nullptr}});
-    return keep_frame(std::move(request.frame));
-  }
+  if (problem != errc{}) return refuse(request, problem, std::move(details));
   const operation_id id = endpoint_->allocate();
+  const device_work& work = sending ? request.to.work : request.from.work;
+  const bool is_ready = work.what == device_work::kind::none;
+  if (!is_ready) problem = await_work(id, work, details);
+  if (problem != errc{}) {
+    endpoint_->release(id);
+    return refuse(request, problem, std::move(details));
+  }
   request.waiter->operation = id;
   records_[slot_of(id)].take(request);
+  records_[slot_of(id)].awaits_work = !is_ready;
   if (const auto limit = sending ? request.to.limit : request.from.limit; limit != no_limit)
     set_deadline(slot_of(id), limit);
   if (sending)
-    endpoint_->start_send(id, request.to, details.here, actions_, request.group->number);
+    endpoint_->start_send(id, request.to, details.here, actions_, request.group->number, is_ready);
   else
-    endpoint_->start_receive(id, request.from, details.here, actions_, request.group->number);
+    endpoint_->start_receive(id, request.from, details.here, actions_, request.group->number, is_ready);
   perform();
+}
+
+void engine_core::refuse(operation_request& request, errc why, operation_details details) {
+  ready_.push(finished_operation{request.waiter, why, {std::move(details), {}, nullptr}});
+  keep_frame(std::move(request.frame));
+}
+
+// The device looks whether the work is over; there is news when it is.
+errc engine_core::await_work(operation_id id, const device_work& work, operation_details& details) {
+  if (details.here.kind == payload_kind::objects) {
+    details.reason = "objects are serialized when their operation starts; await the stream before instead of `after`";
+    return errc::invalid_option;
+  }
+  if (work.what == device_work::kind::event && work.handle == nullptr) {
+    details.reason = "`after` got a null cudaEvent_t; give one that was recorded";
+    return errc::invalid_option;
+  }
+  if (!device_work_) {
+    details.reason = "`after` needs the cuda device, and this engine uses the " + std::string(launch_->device_name()) +
+                     " device; await the stream before";
+    return errc::device_unavailable;
+  }
+  const auto code = device_work_->watch(id, work);
+  if (!code) {
+    launch_->look();
+    return errc{};
+  }
+  details.reason = "`after`: " + code.message();
+  return errc::device_failed;
+}
+
+void engine_core::work_done(operation_id id, boost::system::error_code code) {
+  if (!code) return endpoint_->make_ready(id, actions_);
+  endpoint_->explain(id, code.message());
+  end_early(id, errc::device_failed, true);
 }
 
 void engine_core::cancel(waiter& who, boost::asio::cancellation_type kinds) noexcept {
@@ -379,6 +419,7 @@ void engine_core::complete(action& next) {
   operation_record& record = records_[slot_of(next.operation)];
   (void)transfers_.revoke(next.operation);
   deadlines_.remove(slot_of(next.operation));
+  if (record.awaits_work) device_work_->forget(next.operation);
   if (!next.code) count(next);
   outcome result{seen_from(*record.group, std::move(next.details)), {}, nullptr};
   const bool receives_objects =

@@ -123,6 +123,9 @@ class engine_core final : public link_owner, public launch_events, public std::e
   bool on_sequencer_message(std::uint8_t type, std::span<const std::byte> body);
   bool on_data(int peer, message_link& link, std::span<const std::byte> body);
   void begin(operation_request& request);
+  void refuse(operation_request& request, errc why, operation_details details);
+  [[nodiscard]] errc await_work(protocol::operation_id id, const device_work& work, operation_details& details);
+  void work_done(protocol::operation_id id, boost::system::error_code code);
   [[nodiscard]] static errc check_memory(const operation_request& request, operation_details& details);
   void perform();
   void perform(protocol::action& next);
@@ -155,6 +158,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   bool run_posted_ = false;
   std::vector<serializers::byte_buffer> frames_;
   std::shared_ptr<device_memory> device_memory_;
+  std::shared_ptr<work_watch> device_work_;  ///< null where the device has none
   communicator_stats stats_;
 
   std::optional<listening_point> listening_;

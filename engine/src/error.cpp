@@ -72,6 +72,8 @@ const char* text_of(errc code) noexcept {
       return "the engine has joined before";
     case errc::already_started:
       return "the operation was started before";
+    case errc::device_failed:
+      return "the device reported an error in the work that the operation waited for";
   }
   return "unknown error";
 }

@@ -45,6 +45,7 @@ void operation_record::clear() noexcept {
   pieces.clear();
   frame = {};
   cursor = {};
+  awaits_work = false;
 }
 
 }  // namespace weft::detail

@@ -24,6 +24,7 @@ struct operation_record {
   std::shared_ptr<owned_memory> owner;
   payload_kind kind = payload_kind::buffer;
   memory_kind memory = memory_kind::host;
+  bool awaits_work = false;  ///< of a GPU, before the buffer may be touched
 
   /// Whether the engine keeps the memory alive, whoever waits.
   [[nodiscard]] bool is_owned() const noexcept { return kind == payload_kind::objects || owner != nullptr; }

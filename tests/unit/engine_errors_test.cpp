@@ -491,3 +491,14 @@ TEST_CASE("an object that refuses to be serialized is not sent, and its reason i
     CHECK(comm.stats().unmatched == 0);
   });
 }
+
+TEST_CASE("an operation after a GPU's work is refused by name on the host device") {
+  const auto body = [](weft::communicator comm) -> asio::awaitable<void> {
+    int value = 0;
+    CUstream_st* const default_stream = nullptr;
+    const ending ended = co_await end_of(comm.recv(std::span(&value, 1), weft::from(0, 1).after(default_stream)));
+    CHECK(ended.code == errc::device_unavailable);
+    CHECK(ended.says("`after` needs the cuda device, and this engine uses the host device"));
+  };
+  with_ranks(1, body, {.adjust = [](weft::engine_options& options) { options.device = weft::device_choice::host; }});
+}

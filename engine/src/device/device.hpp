@@ -5,6 +5,7 @@
 #include "memory_cursor.hpp"
 
 #include <weft/engine/buffer.hpp>
+#include <weft/engine/device_work.hpp>
 
 #include <boost/system/error_code.hpp>
 
@@ -37,8 +38,20 @@ struct device_transfer {
 /// Names a group on a communicator: the number of its entry in the log.
 using group_id = std::uint64_t;
 
+/// Work of the device that operations wait for, by their names. From any thread.
+class work_watch {
+ public:
+  virtual ~work_watch() = default;
+  /// Whether it is over is looked for by `device::poll` from now on, until then or until it is forgotten: nothing of
+  /// the caller's is touched afterwards.
+  [[nodiscard]] virtual boost::system::error_code watch(std::uint64_t name, const device_work& work) = 0;
+  virtual void forget(std::uint64_t name) noexcept = 0;
+};
+
 class device_events {
  public:
+  /// What was watched under that name is over.
+  virtual void on_work_done(std::uint64_t name, boost::system::error_code code) = 0;
   /// The last `create`, `connect` or `destroy` has ended.
   virtual void on_set_up(boost::system::error_code code) = 0;
   /// A group is done as a whole; `codes` has one per transfer, in the order in which they were issued.
@@ -59,6 +72,8 @@ class device {
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   /// Where its memory comes from. From any thread.
   [[nodiscard]] virtual std::shared_ptr<device_memory> memory() const = 0;
+  /// Null where the device has no work but its transfers.
+  [[nodiscard]] virtual std::shared_ptr<work_watch> work() const { return nullptr; }
   /// What the devices of the other ranks need to know of this one; goes into the rank's card.
   [[nodiscard]] virtual std::string card() const = 0;
   /// What the other ranks' devices say of themselves, by rank. Called once, before all that follows, from any thread.

@@ -61,6 +61,14 @@ void launch_thread::run() {
   }
 }
 
+void launch_thread::look() {
+  boost::asio::post(context_, [] {});
+}
+
+void launch_thread::on_work_done(std::uint64_t name, boost::system::error_code code) {
+  tell({.what = launch_news::kind::ready, .operation = name, .code = code});
+}
+
 void launch_thread::leave() {
   boost::asio::post(context_, [this] {
     if (!log_->is_open()) return left();

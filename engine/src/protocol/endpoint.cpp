@@ -143,6 +143,10 @@ void endpoint::start_receive(operation_id id, const origin& where, const payload
   if (where.any_rank && is_alone(group)) fail_receive(id, last_gone_, out);
 }
 
+void endpoint::explain(operation_id id, std::string reason) {
+  if (operation* op = operations_.find(id)) op->details.reason = std::move(reason);
+}
+
 void endpoint::make_ready(operation_id id, actions& out) {
   operation* op = operations_.find(id);
   if (op == nullptr || std::exchange(op->ready, true)) return;

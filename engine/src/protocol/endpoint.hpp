@@ -39,6 +39,8 @@ class endpoint {
   endpoint(int self, const std::vector<std::size_t>& credit_of_rank, endpoint_limits limits);
 
   [[nodiscard]] operation_id allocate() { return operations_.allocate(); }
+  /// The name of an operation that will not be started.
+  void release(operation_id id) { operations_.release(id); }
   /// An operation that has not ended, as it stands.
   [[nodiscard]] const operation_details& details_of(operation_id id) const noexcept {
     return operations_.find(id)->details;
@@ -57,6 +59,8 @@ class endpoint {
                   group_number group = root_group, bool ready = true);
   void start_receive(operation_id id, const origin& where, const payload_shape& shape, actions& out,
                      group_number group = root_group, bool ready = true);
+  /// What to say beyond the code, should the operation fail. Without effect where it has ended.
+  void explain(operation_id id, std::string reason);
   /// The buffer of an operation is ready. Without effect where it has ended.
   void make_ready(operation_id id, actions& out);
   /// Ends an operation early, with `why`, where that is possible without harm to the other end. A send asks its

@@ -59,6 +59,8 @@ enum class errc {
   already_joined,         ///< an engine joins once; it does not join again after a failure or a close
 
   already_started,  ///< an operation starts once: this one was started or moved from before
+
+  device_failed,  ///< the work that the operation waited for (`after`) ended with an error of CUDA's
 };
 
 /// The category of `errc`, named "weft".

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <weft/engine/device_work.hpp>
 #include <weft/engine/route.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 
 namespace weft {
@@ -37,6 +39,7 @@ struct destination {
   weft::route route = weft::route::automatic;        ///< see `via`
   completion_point point = completion_point::taken;  ///< see `until`
   std::chrono::nanoseconds limit = no_limit;         ///< see `within`
+  device_work work{};                                ///< see `after`
 
   /// The same with another route.
   [[nodiscard]] constexpr destination via(weft::route which) const noexcept {
@@ -59,6 +62,20 @@ struct destination {
     changed.limit = time;
     return changed;
   }
+
+  /// The same, with a buffer that may not be read before a GPU has done its work: all that a cudaStream_t of the
+  /// engine's device has when the operation starts, or what a cudaEvent_t was recorded behind. The operation
+  /// takes its place in the order at once; nothing waits on the device for it. An error of the stream's ends it with
+  /// `errc::device_failed`, and without a GPU it fails with `errc::device_unavailable`. The event must have been
+  /// recorded, and must stay as it is until the operation completes. Not for objects, which are copied when their
+  /// operation starts: await the stream before.
+  template <class Work>
+  requires std::same_as<Work, CUstream_st> || std::same_as<Work, CUevent_st>
+  [[nodiscard]] constexpr destination after(Work* which) const noexcept {
+    destination changed = *this;
+    changed.work = device_work::of(which);
+    return changed;
+  }
 };
 
 /// Where a message comes from. Made by `from(rank, tag)`, each of which may be a wildcard.
@@ -68,12 +85,27 @@ struct origin {
   bool any_rank = false;                      ///< whether any rank's message fits
   bool every_tag = false;                     ///< whether any tag fits
   std::chrono::nanoseconds limit = no_limit;  ///< see `within`
+  device_work work{};                         ///< see `after`
 
   /// The same with a deadline, counted from the start of the operation: past it the operation is cancelled with
   /// `errc::timed_out`.
   [[nodiscard]] constexpr origin within(std::chrono::nanoseconds time) const noexcept {
     origin changed = *this;
     changed.limit = time;
+    return changed;
+  }
+
+  /// The same, with a buffer that may not be written to before a GPU has done its work: all that a cudaStream_t of the
+  /// engine's device has when the operation starts, or what a cudaEvent_t was recorded behind. The operation
+  /// takes its place in the order at once; nothing waits on the device for it. An error of the stream's ends it with
+  /// `errc::device_failed`, and without a GPU it fails with `errc::device_unavailable`. The event must have been
+  /// recorded, and must stay as it is until the operation completes. Not for objects, which are copied when their
+  /// operation starts: await the stream before.
+  template <class Work>
+  requires std::same_as<Work, CUstream_st> || std::same_as<Work, CUevent_st>
+  [[nodiscard]] constexpr origin after(Work* which) const noexcept {
+    origin changed = *this;
+    changed.work = device_work::of(which);
     return changed;
   }
 };

@@ -3,6 +3,7 @@
 
 #include "device/cuda/communicator_aborter.hpp"
 #include "device/cuda/cuda_memory.hpp"
+#include "device/cuda/cuda_work.hpp"
 #include "device/cuda/device_group.hpp"
 #include "device/cuda/event_pool.hpp"
 #include "device/cuda/nccl_communicator.hpp"
@@ -31,6 +32,7 @@ class cuda_device final : public device {
   ~cuda_device() override;
 
   [[nodiscard]] std::shared_ptr<device_memory> memory() const override { return memory_; }
+  [[nodiscard]] std::shared_ptr<work_watch> work() const override { return work_; }
   [[nodiscard]] std::string_view name() const noexcept override { return "cuda"; }
   [[nodiscard]] std::string card() const override;
   void set_peers(std::vector<std::string> cards, int self, std::uint64_t incarnation) override;
@@ -90,6 +92,7 @@ class cuda_device final : public device {
   device_events& events_;
   int self_ = -1;
   std::shared_ptr<cuda_memory> memory_;
+  std::shared_ptr<cuda_work> work_;
   pinned_memory pinned_;
   std::byte* nothing_;  ///< for operations that move no bytes, and to connect
   event_pool event_pool_;

@@ -111,22 +111,21 @@ void engine_core::begin(operation_request& request) {
   }
   if (problem != errc{}) return refuse(request, problem, std::move(details));
   const operation_id id = endpoint_->allocate();
-  const device_work& work = sending ? request.to.work : request.from.work;
-  const bool is_ready = work.what == device_work::kind::none;
-  if (!is_ready) problem = await_work(id, work, details);
+  operation_record& record = records_[slot_of(id)];
+  record.take(request);
+  problem = prepare(id, request, details);
   if (problem != errc{}) {
+    record.clear();
     endpoint_->release(id);
     return refuse(request, problem, std::move(details));
   }
   request.waiter->operation = id;
-  records_[slot_of(id)].take(request);
-  records_[slot_of(id)].awaits_work = !is_ready;
   if (const auto limit = sending ? request.to.limit : request.from.limit; limit != no_limit)
     set_deadline(slot_of(id), limit);
   if (sending)
-    endpoint_->start_send(id, request.to, details.here, actions_, request.group->number, is_ready);
+    endpoint_->start_send(id, request.to, details.here, actions_, request.group->number, record.is_ready());
   else
-    endpoint_->start_receive(id, request.from, details.here, actions_, request.group->number, is_ready);
+    endpoint_->start_receive(id, request.from, details.here, actions_, request.group->number, record.is_ready());
   perform();
 }
 
@@ -135,40 +134,10 @@ void engine_core::refuse(operation_request& request, errc why, operation_details
   keep_frame(std::move(request.frame));
 }
 
-// The device looks whether the work is over; there is news when it is.
-errc engine_core::await_work(operation_id id, const device_work& work, operation_details& details) {
-  if (details.here.kind == payload_kind::objects) {
-    details.reason = "objects are serialized when their operation starts; await the stream before instead of `after`";
-    return errc::invalid_option;
-  }
-  if (work.what == device_work::kind::event && work.handle == nullptr) {
-    details.reason = "`after` got a null cudaEvent_t; give one that was recorded";
-    return errc::invalid_option;
-  }
-  if (!device_work_) {
-    details.reason = "`after` needs the cuda device, and this engine uses the " + std::string(launch_->device_name()) +
-                     " device; await the stream before";
-    return errc::device_unavailable;
-  }
-  const auto code = device_work_->watch(id, work);
-  if (!code) {
-    launch_->look();
-    return errc{};
-  }
-  details.reason = "`after`: " + code.message();
-  return errc::device_failed;
-}
-
-void engine_core::work_done(operation_id id, boost::system::error_code code) {
-  if (!code) return endpoint_->make_ready(id, actions_);
-  endpoint_->explain(id, code.message());
-  end_early(id, errc::device_failed, true);
-}
-
 void engine_core::cancel(waiter& who, boost::asio::cancellation_type kinds) noexcept {
   using boost::asio::cancellation_type;
   const std::lock_guard lock(mutex_);
-  if (who.operation == 0) return;
+  if (who.operation == 0 || is_delivery(who.operation)) return;
   const bool may_leave =
       (kinds & (cancellation_type::partial | cancellation_type::terminal)) != cancellation_type::none;
   end_early(who.operation, errc::cancelled, may_leave);
@@ -190,6 +159,10 @@ void engine_core::end_early(operation_id id, errc why, bool may_leave) {
 void engine_core::abandon(waiter& who) noexcept {
   const std::lock_guard lock(mutex_);
   if (who.operation == 0) return ready_.forget(who);
+  if (is_delivery(who.operation)) {
+    deliveries_.at(who.operation).who = nullptr;
+    return;
+  }
   const operation_id id = who.operation;
   records_[slot_of(id)].waiter = nullptr;
   endpoint_->cancel(id, errc::cancelled, actions_);
@@ -362,7 +335,7 @@ void engine_core::perform(action& next) {
       return copy_message(record.pieces, target.pieces, next.bytes);
     }
     case action_type::expect_stream:
-      return record.expect(next.bytes);
+      return next.peer < 0 ? record.make_room(next.bytes) : record.expect(next.bytes);
     case action_type::start_stream:
       return links_.stream(next.peer, next.operation, next.other, memory_cursor(record.pieces), next.bytes);
     case action_type::publish:
@@ -419,14 +392,17 @@ void engine_core::complete(action& next) {
   operation_record& record = records_[slot_of(next.operation)];
   (void)transfers_.revoke(next.operation);
   deadlines_.remove(slot_of(next.operation));
-  if (record.awaits_work) device_work_->forget(next.operation);
+
   if (!next.code) count(next);
   outcome result{seen_from(*record.group, std::move(next.details)), {}, nullptr};
-  const bool receives_objects =
-      record.kind == payload_kind::objects && result.details.operation == operation_kind::receive;
+  if (!record.is_ready() && chores_->forget(next.operation, next_delivery_))
+    return finish_later(record, next.code, std::move(result));
+  const bool receiving = result.details.operation == operation_kind::receive;
+  if (receiving && record.is_staged() && !next.code) return deliver(record, std::move(result));
+  const bool receives_objects = record.kind == payload_kind::objects && receiving;
   if (receives_objects)
     result.frame = std::move(record.frame);
-  else if (record.kind == payload_kind::objects)
+  else
     keep_frame(std::move(record.frame));
   if (record.waiter != nullptr) {
     record.waiter->operation = 0;

@@ -117,6 +117,15 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void on_split_done(const protocol::split_answer& answer);
   void fail_splits(errc why);
 
+  // what a device does beside transfers: engine_chores.cpp
+  [[nodiscard]] errc prepare(protocol::operation_id id, const operation_request& request, operation_details& details);
+  [[nodiscard]] errc await_work(protocol::operation_id id, const device_work& work, operation_details& details);
+  void fetch(protocol::operation_id id);
+  void deliver(operation_record& record, outcome result);
+  void finish_later(operation_record& record, boost::system::error_code code, outcome result);
+  void end_delivery(std::uint64_t name, boost::system::error_code code);
+  void chore_done(std::uint64_t name, boost::system::error_code code);
+
   // actions: engine_actions.cpp
   bool on_peer_message(int peer, message_link& link, std::uint8_t type, std::span<const std::byte> body);
   [[nodiscard]] errc translate(operation_request& request, operation_details& details) const;
@@ -124,8 +133,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   bool on_data(int peer, message_link& link, std::span<const std::byte> body);
   void begin(operation_request& request);
   void refuse(operation_request& request, errc why, operation_details details);
-  [[nodiscard]] errc await_work(protocol::operation_id id, const device_work& work, operation_details& details);
-  void work_done(protocol::operation_id id, boost::system::error_code code);
+
   [[nodiscard]] static errc check_memory(const operation_request& request, operation_details& details);
   void perform();
   void perform(protocol::action& next);
@@ -137,6 +145,18 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void keep_frame(serializers::byte_buffer frame) noexcept;
   void peer_gone(int peer, errc why);
   void log(log_level level, std::string text);
+
+  /// An operation that is over but for a copy from or to the memory of a device.
+  struct delivery {
+    waiter* who = nullptr;
+    boost::system::error_code code{};
+    outcome result;
+    serializers::byte_buffer frame;
+    std::shared_ptr<owned_memory> owner;
+  };
+  /// Their names are no operation's: those begin with the number of a use of their slot, from 1 upwards.
+  static constexpr std::uint64_t first_delivery = std::uint64_t{0xffff'ffff} << 32;
+  [[nodiscard]] static constexpr bool is_delivery(std::uint64_t name) noexcept { return name >= first_delivery; }
 
   boost::asio::any_io_executor executor_;
   engine_options options_;
@@ -158,7 +178,9 @@ class engine_core final : public link_owner, public launch_events, public std::e
   bool run_posted_ = false;
   std::vector<serializers::byte_buffer> frames_;
   std::shared_ptr<device_memory> device_memory_;
-  std::shared_ptr<work_watch> device_work_;  ///< null where the device has none
+  std::shared_ptr<device_chores> chores_;         ///< null where the device has none
+  std::map<std::uint64_t, delivery> deliveries_;  ///< by the names of their chores
+  std::uint64_t next_delivery_ = first_delivery;
   communicator_stats stats_;
 
   std::optional<listening_point> listening_;

@@ -127,7 +127,7 @@ asio::awaitable<void> engine_core::meet() {
       choose_device(options_, listening, [this](std::string text) { log(log_level::info, std::move(text)); });
   launch_.emplace(make_device, options_.set_up_timeout, options_.launch_timeout, transfers_, *this);
   device_memory_ = launch_->memory();
-  device_work_ = launch_->work();
+  chores_ = launch_->chores();
   if (rank() == 0) {
     const protocol::sequencer_limits limits{.pair_budget = options_.pair_budget};
     sequencer_.emplace(listening, world_size(), limits, [this] {
@@ -315,7 +315,9 @@ asio::awaitable<void> engine_core::close() {
     perform();
     schedule();
   }
-  const auto carried_out = [this] { return endpoint_->in_flight() == 0 && !links_.has_output(); };
+  const auto carried_out = [this] {
+    return endpoint_->in_flight() == 0 && deliveries_.empty() && !links_.has_output();
+  };
   co_await until(carried_out);
   {
     const std::lock_guard lock(mutex_);
@@ -372,9 +374,11 @@ void engine_core::stop() {
   // Not under the lock, which these threads may be waiting for. After it nobody touches the memory of an operation.
   stop_threads();
   const std::lock_guard lock(mutex_);
+  if (chores_) chores_->come_to_rest();
   if (endpoint_) endpoint_->end_all(errc::closed, actions_);
   fail_splits(errc::closed);
   perform();
+  while (!deliveries_.empty()) end_delivery(deliveries_.begin()->first, errc::closed);
   report_link_.reset();  // it shares this object
   if (!weak_from_this().expired()) schedule();
 }

@@ -136,8 +136,8 @@ void engine_core::take_launch_news() {
       case launch_news::kind::transferred:
         endpoint_->on_transferred(news.operation, news.code, actions_);
         break;
-      case launch_news::kind::ready:
-        work_done(news.operation, news.code);
+      case launch_news::kind::chore_done:
+        chore_done(news.operation, news.code);
         break;
       case launch_news::kind::rank_gone:
         noticed_gone_[static_cast<std::size_t>(news.rank)] = news.why;

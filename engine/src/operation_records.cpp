@@ -27,7 +27,18 @@ void operation_record::view_frame() {
 }
 
 void operation_record::expect(std::uint64_t bytes) {
+  is_apart ? stage(bytes) : make_room(bytes);
+}
+
+void operation_record::make_room(std::uint64_t bytes) {
   if (kind != payload_kind::objects) return;
+  frame.clear();
+  frame.resize_uninitialized(bytes);
+  view_frame();
+}
+
+void operation_record::stage(std::uint64_t bytes) {
+  device_pieces = std::move(pieces);
   frame.clear();
   frame.resize_uninitialized(bytes);
   view_frame();
@@ -45,7 +56,8 @@ void operation_record::clear() noexcept {
   pieces.clear();
   frame = {};
   cursor = {};
-  awaits_work = false;
+  device_pieces.clear();
+  is_apart = awaits_work = awaits_copy = false;
 }
 
 }  // namespace weft::detail

@@ -24,14 +24,24 @@ struct operation_record {
   std::shared_ptr<owned_memory> owner;
   payload_kind kind = payload_kind::buffer;
   memory_kind memory = memory_kind::host;
-  bool awaits_work = false;  ///< of a GPU, before the buffer may be touched
+  std::vector<memory_piece> device_pieces;  ///< of a staged message: where it is at the end, or comes from
+  bool is_apart = false;                    ///< the host does not reach its memory
+  bool awaits_work = false;                 ///< of a GPU, before the buffer may be touched
+  bool awaits_copy = false;                 ///< from a GPU's memory, before it may be sent
 
   /// Whether the engine keeps the memory alive, whoever waits.
   [[nodiscard]] bool is_owned() const noexcept { return kind == payload_kind::objects || owner != nullptr; }
 
+  [[nodiscard]] bool is_ready() const noexcept { return !awaits_work && !awaits_copy; }
+  /// The message travels by a link, and its bytes are kept in `frame` on their way from or to a GPU's memory.
+  [[nodiscard]] bool is_staged() const noexcept { return !device_pieces.empty(); }
+
   void take(operation_request& request);
-  /// Makes room for a frame of that size, where the receive is one of objects.
+  /// A message of that size comes by a link: makes room for objects, and for what goes on to a GPU's memory.
   void expect(std::uint64_t bytes);
+  void stage(std::uint64_t bytes);
+  /// For objects of that size.
+  void make_room(std::uint64_t bytes);
   void clear() noexcept;
   [[nodiscard]] std::size_t total_bytes() const noexcept;
 

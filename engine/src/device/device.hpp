@@ -38,20 +38,26 @@ struct device_transfer {
 /// Names a group on a communicator: the number of its entry in the log.
 using group_id = std::uint64_t;
 
-/// Work of the device that operations wait for, by their names. From any thread.
-class work_watch {
+/// What a device does for operations beside their transfers, by names that its caller gives. From any thread;
+/// `device::poll` goes on with it, and `device_events::on_chore_done` says when one is over.
+class device_chores {
  public:
-  virtual ~work_watch() = default;
-  /// Whether it is over is looked for by `device::poll` from now on, until then or until it is forgotten: nothing of
-  /// the caller's is touched afterwards.
+  virtual ~device_chores() = default;
+  /// Looks for the end of work that was given to the device.
   [[nodiscard]] virtual boost::system::error_code watch(std::uint64_t name, const device_work& work) = 0;
-  virtual void forget(std::uint64_t name) noexcept = 0;
+  /// Copies a message between memory of the device and ordinary memory of the host.
+  virtual void copy(std::uint64_t name, bool to_host, std::vector<memory_piece> device,
+                    std::vector<memory_piece> host) = 0;
+  /// Ends one early, of which nothing more is heard. True: memory of the caller's is being touched still, until
+  /// `on_chore_done` comes for `last_name`.
+  [[nodiscard]] virtual bool forget(std::uint64_t name, std::uint64_t last_name) = 0;
+  /// Waits, for a second at most, until no memory is touched. Nobody polls any more.
+  virtual void come_to_rest() noexcept = 0;
 };
 
 class device_events {
  public:
-  /// What was watched under that name is over.
-  virtual void on_work_done(std::uint64_t name, boost::system::error_code code) = 0;
+  virtual void on_chore_done(std::uint64_t name, boost::system::error_code code) = 0;
   /// The last `create`, `connect` or `destroy` has ended.
   virtual void on_set_up(boost::system::error_code code) = 0;
   /// A group is done as a whole; `codes` has one per transfer, in the order in which they were issued.
@@ -72,8 +78,8 @@ class device {
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   /// Where its memory comes from. From any thread.
   [[nodiscard]] virtual std::shared_ptr<device_memory> memory() const = 0;
-  /// Null where the device has no work but its transfers.
-  [[nodiscard]] virtual std::shared_ptr<work_watch> work() const { return nullptr; }
+  /// Null where the host reaches the device's memory, and there are no streams to wait for.
+  [[nodiscard]] virtual std::shared_ptr<device_chores> chores() const { return nullptr; }
   /// What the devices of the other ranks need to know of this one; goes into the rank's card.
   [[nodiscard]] virtual std::string card() const = 0;
   /// What the other ranks' devices say of themselves, by rank. Called once, before all that follows, from any thread.

@@ -61,12 +61,12 @@ void launch_thread::run() {
   }
 }
 
-void launch_thread::look() {
+void launch_thread::look_at_chores() {
   boost::asio::post(context_, [] {});
 }
 
-void launch_thread::on_work_done(std::uint64_t name, boost::system::error_code code) {
-  tell({.what = launch_news::kind::ready, .operation = name, .code = code});
+void launch_thread::on_chore_done(std::uint64_t name, boost::system::error_code code) {
+  tell({.what = launch_news::kind::chore_done, .operation = name, .code = code});
 }
 
 void launch_thread::leave() {

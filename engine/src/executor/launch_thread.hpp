@@ -40,7 +40,7 @@ struct launch_news {
     pair_gone,     ///< the communicator with `rank` was destroyed, or failed
     rank_gone,     ///< `rank`, for the reason `why`
     log_lost,
-    ready,    ///< the work that `operation` waited for is over, with `code`
+    chore_done,  ///< that of the name `operation`, with `code`
     left,     ///< the sequencer has heard that this rank leaves, or does not answer
     problem,  ///< `text`, for the log
   };
@@ -74,9 +74,9 @@ class launch_thread final : private link_owner, private device_events {
   [[nodiscard]] std::string_view device_name() const noexcept { return device_->name(); }
   [[nodiscard]] std::string device_card() const { return device_->card(); }
   [[nodiscard]] std::shared_ptr<device_memory> memory() const { return device_->memory(); }
-  [[nodiscard]] std::shared_ptr<work_watch> work() const { return device_->work(); }
-  /// There may be work to look at.
-  void look();
+  [[nodiscard]] std::shared_ptr<device_chores> chores() const { return device_->chores(); }
+  /// There is a new one.
+  void look_at_chores();
 
   /// Starts to follow the log that comes over `log`, a socket of any executor.
   void start(stream_socket log, std::vector<std::string> device_cards, int self, std::uint64_t incarnation);
@@ -96,7 +96,7 @@ class launch_thread final : private link_owner, private device_events {
   void on_link_closed(message_link& link, boost::system::error_code code) override;
 
   // device_events
-  void on_work_done(std::uint64_t name, boost::system::error_code code) override;
+  void on_chore_done(std::uint64_t name, boost::system::error_code code) override;
   void on_set_up(boost::system::error_code code) override;
   void on_group_done(communicator_id communicator, group_id group,
                      std::span<const boost::system::error_code> codes) override;

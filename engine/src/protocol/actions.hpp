@@ -20,7 +20,7 @@ enum class action_type : std::uint8_t {
   drop_kept,      ///< the payload kept under `message` is discarded
   keep_local,     ///< a message to oneself: keep the payload of send `operation` under `message`
   copy_local,     ///< a message to oneself: copy the payload of send `operation` into receive `other`
-  expect_stream,  ///< data for `operation`, `bytes` in all, is about to arrive
+  expect_stream,  ///< data for `operation`, `bytes` in all, is about to arrive: from `peer`, or by the log if it is -1
   start_stream,   ///< send the payload of `operation` to receive `other` of `peer`
   publish,        ///< `operation` may be carried out by the launch thread from now on
   revoke,         ///< take it back, if the launch thread has not begun; answered by `endpoint::revoked`

@@ -30,7 +30,7 @@ void endpoint::add_group(group_number group, std::vector<int> members) {
 
 // ---- the user's side
 
-weft::route endpoint::resolve(const destination& where, const payload_shape& shape) const noexcept {
+weft::route endpoint::route_of(const destination& where, const payload_shape& shape) const noexcept {
   weft::route chosen = where.route;
   if (chosen == weft::route::automatic) {
     if (shape.memory == memory_kind::device)
@@ -56,15 +56,11 @@ void endpoint::start_send(operation_id id, const destination& where, const paylo
   if (closed_) return complete(id, errc::closed, out);
   if (!in_group(where.rank)) return complete(id, errc::rank_out_of_range, out);
   if (is_gone(where.rank)) return complete(id, peer_at(where.rank).why, out);
-  op.route = resolve(where, shape);
+  op.route = route_of(where, shape);
   if (op.route == weft::route::inlined && shape.bytes > limits_.eager_limit) {
     op.details.reason = "the inline route carries up to " + std::to_string(limits_.eager_limit) +
                         " bytes (eager_limit); choose another route, or automatic";
     return complete(id, errc::message_too_large, out);
-  }
-  if (shape.memory == memory_kind::device && limits_.device_is_apart && !uses_log(op.route)) {
-    op.details.reason = "memory of a GPU is sent by the routes device and pair; choose one of them, or automatic";
-    return complete(id, errc::memory_mismatch, out);
   }
   if (uses_log(op.route) && log_lost_) return complete(id, errc::sequencer_lost, out);
 

@@ -22,7 +22,7 @@ struct endpoint_limits {
   std::size_t max_unmatched = 0;
   std::size_t max_object_bytes = 0;
   std::size_t inline_credit = 0;  ///< granted to each peer
-  bool device_is_apart = false;   ///< only the log's routes reach memory of the device
+  bool device_is_apart = false;   ///< the host does not reach its memory
 };
 
 /// One rank's half of the conversation: announces its sends, matches what is announced to it, and decides what each
@@ -48,6 +48,10 @@ class endpoint {
   /// The operation in a slot that is in use.
   [[nodiscard]] operation_id name_of(std::uint32_t slot) const noexcept { return operations_.name_of(slot); }
   [[nodiscard]] static std::uint32_t slot_of(operation_id id) noexcept { return operation_table::slot_of(id); }
+
+  [[nodiscard]] bool is_under_way(operation_id id) const noexcept { return operations_.find(id) != nullptr; }
+  /// By which route a send would go.
+  [[nodiscard]] weft::route route_of(const destination& where, const payload_shape& shape) const noexcept;
 
   /// A group that was split off, with this rank in it. Messages within it may have arrived before.
   void add_group(group_number group, std::vector<int> members);
@@ -131,7 +135,7 @@ class endpoint {
   peer_state& peer_at(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] bool in_group(int rank) const noexcept { return rank >= 0 && rank < static_cast<int>(peers_.size()); }
   [[nodiscard]] operation* find(operation_id id, operation_kind kind, int peer) noexcept;
-  [[nodiscard]] weft::route resolve(const destination& where, const payload_shape& shape) const noexcept;
+
   [[nodiscard]] errc compare(const operation& receive, const announce& body) const noexcept;
 
   void announce_to_peer(operation_id id, operation& op, announce body, actions& out);

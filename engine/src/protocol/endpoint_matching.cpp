@@ -41,8 +41,7 @@ bool endpoint::on_announce(int peer, const announce& body, actions& out) {
 
 errc endpoint::compare(const operation& receive, const announce& body) const noexcept {
   const payload_shape& here = receive.details.here;
-  if (here.memory == memory_kind::device && limits_.device_is_apart && !uses_log(body.route))
-    return errc::memory_mismatch;
+
   if (here.kind != body.kind) return errc::kind_mismatch;
   if (here.kind == payload_kind::objects) {
     if (here.fingerprint != body.fingerprint) return errc::object_type_mismatch;
@@ -130,7 +129,8 @@ void endpoint::carry_on_link(operation_id receive, std::uint32_t message, action
   operation& op = *operations_.find(receive);
   become_matched(op);
   op.remaining = used.envelope.bytes;
-  out.push_back({.type = action_type::expect_stream, .operation = receive, .bytes = used.envelope.bytes});
+  out.push_back(
+      {.type = action_type::expect_stream, .peer = used.source, .operation = receive, .bytes = used.envelope.bytes});
   out.push_back(transmit(used.source, clear{.send = used.envelope.send, .receive = receive}));
 }
 

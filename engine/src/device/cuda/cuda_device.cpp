@@ -16,6 +16,9 @@ constexpr int pair_ctas = 4;
 
 constexpr std::size_t no_bytes = memory_pool::alignment;
 
+/// Copies between its memory and the host's: large enough for most of the bandwidth of a bus.
+constexpr std::size_t chunk_bytes = std::size_t{512} << 10;
+
 /// The connection of a direction is a group of its own. Entries of the log are numbered from 1.
 constexpr group_id connection = 0;
 
@@ -26,7 +29,7 @@ cuda_device::cuda_device(const cuda_options& options, device_events& events)
       events_(events),
       memory_((demand(cudaSetDevice(options.ordinal), "cudaSetDevice"),
                std::make_shared<cuda_memory>(options.ordinal, options.device_bytes + no_bytes))),
-      work_(std::make_shared<cuda_work>(options.ordinal)),
+      chores_(std::make_shared<cuda_chores>(options.ordinal, chunk_bytes)),
       pinned_(options.pinned_bytes),
       nothing_(memory_->take(no_bytes)),
       aborter_(options.ordinal) {}
@@ -58,7 +61,7 @@ bool cuda_device::is_quiet() const {
 }
 
 bool cuda_device::needs_polling() const noexcept {
-  return calling_ || !work_->empty() || !commands_.empty() || !answers_.empty() || !coming_to_rest_.empty() ||
+  return calling_ || !chores_->empty() || !commands_.empty() || !answers_.empty() || !coming_to_rest_.empty() ||
          std::any_of(communicators_.begin(), communicators_.end(),
                      [](const auto& one) { return !one.second.groups.empty() || one.second.abort; });
 }
@@ -69,9 +72,7 @@ bool cuda_device::poll() {
   changed = start_commands() || changed;
   changed = find_ends() || changed;
   changed = find_aborted() || changed;
-  changed = work_->collect([this](std::uint64_t name, const boost::system::error_code& code) {
-    events_.on_work_done(name, code);
-  }) || changed;
+  changed = chores_->advance([this](auto name, const auto& code) { events_.on_chore_done(name, code); }) || changed;
   changed = std::erase_if(coming_to_rest_, [](const auto& one) { return one->is_at_rest(); }) != 0 || changed;
   return answer() || changed;
 }

@@ -2,8 +2,9 @@
 #pragma once
 
 #include "device/cuda/communicator_aborter.hpp"
+#include "device/cuda/cuda_chores.hpp"
 #include "device/cuda/cuda_memory.hpp"
-#include "device/cuda/cuda_work.hpp"
+
 #include "device/cuda/device_group.hpp"
 #include "device/cuda/event_pool.hpp"
 #include "device/cuda/nccl_communicator.hpp"
@@ -32,7 +33,7 @@ class cuda_device final : public device {
   ~cuda_device() override;
 
   [[nodiscard]] std::shared_ptr<device_memory> memory() const override { return memory_; }
-  [[nodiscard]] std::shared_ptr<work_watch> work() const override { return work_; }
+  [[nodiscard]] std::shared_ptr<device_chores> chores() const override { return chores_; }
   [[nodiscard]] std::string_view name() const noexcept override { return "cuda"; }
   [[nodiscard]] std::string card() const override;
   void set_peers(std::vector<std::string> cards, int self, std::uint64_t incarnation) override;
@@ -92,7 +93,7 @@ class cuda_device final : public device {
   device_events& events_;
   int self_ = -1;
   std::shared_ptr<cuda_memory> memory_;
-  std::shared_ptr<cuda_work> work_;
+  std::shared_ptr<cuda_chores> chores_;
   pinned_memory pinned_;
   std::byte* nothing_;  ///< for operations that move no bytes, and to connect
   event_pool event_pool_;

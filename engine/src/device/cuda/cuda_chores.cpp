@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/cuda/cuda_work.hpp"
+#include "device/cuda/cuda_chores.hpp"
 
 #include <boost/system/system_error.hpp>
 
+#include <chrono>
+#include <thread>
+#include <utility>
+
 namespace weft::detail {
 
-boost::system::error_code cuda_work::watch(std::uint64_t name, const device_work& work) {
+boost::system::error_code cuda_chores::watch(std::uint64_t name, const device_work& work) {
   const std::lock_guard lock(mutex_);
   coro::cuda::detail::awaited_event wanted{.number = name};
   if (work.what == device_work::kind::event) {
     wanted.event = static_cast<cudaEvent_t>(work.handle);
-    lanes_.add(nullptr, wanted);
+    watched_.add(nullptr, wanted);
   } else {
     auto* const stream = static_cast<cudaStream_t>(work.handle);
     if (const cudaError_t code = record(stream, wanted.event); code != cudaSuccess) return code_of(code);
     wanted.pooled = true;
-    lanes_.add(stream, wanted);
+    watched_.add(stream, wanted);
   }
-  ++watched_;
+  note_emptiness();
   return {};
 }
 
 // An event belongs to the device that was chosen when it was made, and the thread of the caller may have chosen any.
-cudaError_t cuda_work::record(cudaStream_t stream, cudaEvent_t& event) {
+cudaError_t cuda_chores::record(cudaStream_t stream, cudaEvent_t& event) {
   int before = ordinal_;
   if (const cudaError_t code = cudaGetDevice(&before); code != cudaSuccess) return code;
   if (before != ordinal_)
@@ -39,18 +43,30 @@ cudaError_t cuda_work::record(cudaStream_t stream, cudaEvent_t& event) {
   return code;
 }
 
-// A recording that is not over does no harm to the next one of the same event.
-void cuda_work::forget(std::uint64_t name) noexcept {
+void cuda_chores::copy(std::uint64_t name, bool to_host, std::vector<memory_piece> device,
+                       std::vector<memory_piece> host) {
   const std::lock_guard lock(mutex_);
-  const coro::cuda::detail::awaited_event* found = lanes_.find(name);
-  if (found == nullptr) return;
-  let_go(*found);
-  lanes_.erase(name);
+  copies_.add({name, to_host, std::move(device), std::move(host)});
+  note_emptiness();
 }
 
-void cuda_work::let_go(const coro::cuda::detail::awaited_event& over) {
-  --watched_;
-  if (over.pooled) pool_.give_back(over.event);
+// A recording that is not over does no harm to the next one of the same event.
+bool cuda_chores::forget(std::uint64_t name, std::uint64_t last_name) {
+  const std::lock_guard lock(mutex_);
+  if (const coro::cuda::detail::awaited_event* found = watched_.find(name)) {
+    if (found->pooled) pool_.give_back(found->event);
+    watched_.erase(name);
+  }
+  const bool touched = copies_.forget(name, last_name);
+  note_emptiness();
+  return touched;
+}
+
+void cuda_chores::come_to_rest() noexcept {
+  constexpr std::chrono::seconds patience{1};
+  const std::lock_guard lock(mutex_);
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (copies_.is_touching() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
 }
 
 }  // namespace weft::detail

@@ -30,7 +30,9 @@ std::optional<std::string> read(const environment& variable, const char* name) {
   return value;
 }
 
-std::optional<int> read_number(const environment& variable, const char* name, int lowest, int highest) {
+/// `purpose` ends the refusal, where the name of the variable does not say what it is for.
+std::optional<int> read_number(const environment& variable, const char* name, int lowest, int highest,
+                               const char* purpose = "") {
   const auto text = read(variable, name);
   if (!text) return {};
   int value = 0;
@@ -39,7 +41,7 @@ std::optional<int> read_number(const environment& variable, const char* name, in
   if (problem == std::errc{} && stop == end && value >= lowest && value <= highest) return value;
   std::string expected = "a whole number from " + std::to_string(lowest);
   if (highest != INT_MAX) expected += " to " + std::to_string(highest);
-  refuse(quote(name, *text) + ": expected " + expected);
+  refuse(quote(name, *text) + ": expected " + expected + purpose);
 }
 
 /// This process' place, as one launcher tells it.
@@ -138,11 +140,13 @@ device_choice find_device(const environment& variable) {
   refuse(quote("WEFT_DEVICE", *text) + ": expected automatic, host or cuda");
 }
 
-/// Ranks of one host count its GPUs, unless each sees a single one.
-int find_ordinal(const environment& variable) {
+/// Ranks of one host count its GPUs, unless each sees a single one. Who wants none may have any number.
+int find_ordinal(const environment& variable, device_choice device) {
   constexpr int many = 1'000;
+  constexpr const char* purpose = ", which GPU this rank takes; set WEFT_DEVICE=host if it takes none";
+  if (device == device_choice::host) return 0;
   for (const char* name : {"WEFT_DEVICE_ORDINAL", "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
-    if (const auto number = read_number(variable, name, 0, many)) return *number;
+    if (const auto number = read_number(variable, name, 0, many, purpose)) return *number;
   return 0;
 }
 
@@ -161,7 +165,7 @@ engine_options options_from_environment(const environment& variable) {
   options.job_key = read(variable, "WEFT_JOB_KEY").value_or("");
   options.transport = find_transport(variable);
   options.device = find_device(variable);
-  options.device_ordinal = find_ordinal(variable);
+  options.device_ordinal = find_ordinal(variable, options.device);
   return options;
 }
 

@@ -133,6 +133,22 @@ TEST_CASE("an unknown transport is refused") {
   check_refused({{"WEFT_TRANSPORT", "pigeon"}}, {"WEFT_TRANSPORT=\"pigeon\"", "automatic, unix or tcp"});
 }
 
+TEST_CASE("the number of the GPU is read from the first variable that has one, unless the device is the host's") {
+  CHECK(read({}).device_ordinal == 0);
+  CHECK(read({{"LOCAL_RANK", "3"}}).device_ordinal == 3);
+  CHECK(read({{"LOCAL_RANK", "3"}, {"WEFT_DEVICE_ORDINAL", "1"}}).device_ordinal == 1);
+  CHECK(read({{"OMPI_COMM_WORLD_LOCAL_RANK", "2"}}).device_ordinal == 2);
+  CHECK(read({{"SLURM_LOCALID", "4"}, {"WEFT_DEVICE", "cuda"}}).device_ordinal == 4);
+  CHECK(read({{"LOCAL_RANK", "abc"}, {"WEFT_DEVICE", "host"}}).device == weft::device_choice::host);
+  for (const char* device : {"automatic", "cuda"})
+    check_refused({{"LOCAL_RANK", "abc"}, {"WEFT_DEVICE", device}},
+                  {"LOCAL_RANK=\"abc\"", "from 0 to 1000", "which GPU", "WEFT_DEVICE=host"});
+}
+
+TEST_CASE("an unknown device is refused") {
+  check_refused({{"WEFT_DEVICE", "tpu"}}, {"WEFT_DEVICE=\"tpu\"", "automatic, host or cuda"});
+}
+
 TEST_CASE("the job key is in no message") {
   try {
     (void)read({{"WEFT_JOB_KEY", "hunter2"}, {"RANK", "1"}});

@@ -19,7 +19,8 @@
 #include <vector>
 
 /// What the executor needs of a device. All calls come from the launch thread; none blocks for long, and the answers
-/// come back through `device_events` on the same thread, never from inside of the call that asked.
+/// come back through `device_events` on the same thread, never from inside of the call that asked (`poll` asks for
+/// them).
 namespace weft::detail {
 
 using communicator_id = std::uint32_t;
@@ -89,7 +90,8 @@ class device {
   virtual void enter_thread() {}
   /// Something is under way whose end only `poll` finds.
   [[nodiscard]] virtual bool needs_polling() const noexcept { return false; }
-  /// Looks for what has ended, and goes on with what waits. Whether anything has changed.
+  /// Looks for what has ended, reports it, and goes on with what waits. Whether anything has changed. Called again and
+  /// again as long as that is needed, and before a group is taken for late.
   virtual bool poll() { return false; }
 
   [[nodiscard]] virtual unique_id make_unique_id() = 0;

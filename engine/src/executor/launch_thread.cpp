@@ -17,6 +17,23 @@ namespace {
 // How long a rank that leaves waits for the sequencer to hear it, and for its communicators to be destroyed.
 constexpr std::chrono::seconds leave_timeout{5};
 
+std::string describe_set_up(const protocol::log_entry& entry) {
+  const std::string communicator = "communicator " + std::to_string(entry.communicator);
+  if (const auto* direction = std::get_if<protocol::connect>(&entry.content))
+    return "connecting rank " + std::to_string(direction->source) + " to rank " +
+           std::to_string(direction->destination) + " on " + communicator;
+  return (std::holds_alternative<protocol::create>(entry.content) ? "creating " : "destroying ") + communicator;
+}
+
+// Codes are named after what they mean to a transfer.
+std::string describe_failure(const protocol::log_entry& entry, boost::system::error_code code) {
+  std::string why = code.message();
+  if (code == errc::timed_out) why = "it took longer than set_up_timeout";
+  if (code == errc::transfer_aborted) why = "it was given up, because the communicator is aborted";
+  if (code == errc::set_up_failed) why = "the device could not carry it out";
+  return describe_set_up(entry) + " failed: " + why;
+}
+
 }  // namespace
 
 launch_thread::launch_thread(const device_factory& make_device, std::chrono::milliseconds set_up_timeout,
@@ -224,8 +241,7 @@ void launch_thread::on_set_up(boost::system::error_code code) {
   set_up_deadline_.cancel();
   const protocol::log_entry entry = follower_->set_up_ended(code);
   if (code)
-    tell({.what = launch_news::kind::problem,
-          .text = "set-up of communicator " + std::to_string(entry.communicator) + " failed: " + code.message()});
+    tell({.what = launch_news::kind::problem, .text = describe_failure(entry, code)});
   else if (const auto* creation = std::get_if<protocol::create>(&entry.content))
     report_opened(entry.communicator, *creation);
   if (std::holds_alternative<protocol::evict>(entry.content)) report_finished(entry.number);
@@ -343,6 +359,7 @@ void launch_thread::await_launch_deadline() {
   if (!watching_) return;
   launch_deadline_.expires_at(first->second.deadline);
   launch_deadline_.async_wait([this](const boost::system::error_code&) {
+    (void)device_->poll();  // what has ended, but was not reported yet, is not late
     abort_late_launches();
     await_launch_deadline();
   });

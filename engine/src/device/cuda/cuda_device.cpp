@@ -333,7 +333,7 @@ void cuda_device::lose_memory(communicator_state& state) {
 }
 
 void cuda_device::abort(communicator_id communicator, boost::system::error_code code) {
-  fail(communicator, code, "it was aborted: " + code.message());
+  fail(communicator, code, "all of its ranks abort it");
 }
 
 // The other end waits for this one, and NCCL has no other way to tell it.
@@ -349,8 +349,9 @@ void cuda_device::on_rank_gone(int rank, boost::system::error_code code) {
 }
 
 void cuda_device::abort_all(boost::system::error_code code) {
-  if (setting_up_) fail(*setting_up_, code, code.message());
-  for (auto& [id, state] : communicators_) fail(id, code, code.message());
+  const std::string why = "all communicators are aborted, because the log of their transfers has ended";
+  if (setting_up_) fail(*setting_up_, code, why);
+  for (auto& [id, state] : communicators_) fail(id, code, why);
 }
 
 }  // namespace weft::detail

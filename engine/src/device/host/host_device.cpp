@@ -221,14 +221,17 @@ void host_device::report_groups_later() {
   });
 }
 
-void host_device::report_groups() {
+bool host_device::report_groups() {
+  bool any = false;
   for (auto& [id, state] : communicators_) {
     while (!state.groups.empty() && state.groups.front().remaining == 0) {
       const group_state done = std::move(state.groups.front());
       state.groups.pop_front();
       events_.on_group_done(id, done.id, done.codes);
+      any = true;
     }
   }
+  return any;
 }
 
 // ---- loss

@@ -31,6 +31,8 @@ class host_device final : public device, private channel_events {
 
   [[nodiscard]] std::string_view name() const noexcept override { return "host"; }
   [[nodiscard]] std::shared_ptr<device_memory> memory() const override;
+  /// Groups are reported in a step of their own, which may not have had its turn.
+  bool poll() override { return report_groups(); }
   [[nodiscard]] unique_id make_unique_id() override;
   void create(communicator_id communicator, std::span<const int> members, const unique_id& id) override;
   void connect(communicator_id communicator, int source, int destination) override;
@@ -64,7 +66,7 @@ class host_device final : public device, private channel_events {
   [[nodiscard]] host_channel& channel(communicator_id communicator, int peer, bool sending);
   void copy_to_self(communicator_id communicator, group_state& group, std::span<const device_transfer> transfers);
   void forget_early(std::uint64_t key);
-  void report_groups();
+  bool report_groups();
   void report_groups_later();
   void finish_set_up(boost::system::error_code code);
   boost::asio::awaitable<void> connect_to(set_up wanted, std::uint64_t number);

@@ -180,10 +180,13 @@ std::string help_text() {
          "  --size B       bytes of one message; K, M and G stand for powers of 1024\n"
          "  --ranks N      processes, which exchange in pairs (0,1), (2,3) and so on; default 2\n"
          "  --seconds S    how long to measure, from 0.01, after a warm-up; default 1\n"
-         "  --transport T  unix or tcp; default unix\n"
+         "  --transport T  unix or tcp; default WEFT_TRANSPORT, or unix\n"
          "  --json         one JSON object on one line\n"
          "  --version      prints the version\n\n"
          "Latencies are those of all pairs, rates their sum, and processor time that of all ranks per message.\n"
+         "WEFT_DEVICE (automatic, host or cuda) says what carries the routes device and pair; with cuda, "
+         "WEFT_DEVICE_ORDINAL\n"
+         "is the GPU of rank 0, and the other processes that this program starts take those that follow.\n"
          "Exit status: 0 when measured and verified, 1 when the run failed, 2 for bad arguments.\n";
 }
 

@@ -48,6 +48,7 @@ std::vector<field> fields_of(const figures& measured) {
       {"gb_per_s", decimal(measured.gb_per_s(), 6)},
       {"cpu_us_per_message", decimal(measured.cpu_us_per_message, 3)},
       {"version", version_text(), true},
+      {"device", measured.device, true},
   };
 }
 

@@ -21,6 +21,7 @@ struct figures {
   std::string scenario;
   std::string route;
   std::string transport;
+  std::string device;  ///< what carries the routes device and pair
   int ranks = 0;
   std::size_t size = 0;
   std::size_t in_flight = 0;

@@ -64,17 +64,23 @@ std::string fresh_job_key() {
   return key;
 }
 
-/// A job of this program's own, where nothing has launched it as a rank.
-int run_own_job(options asked) {
-  asked.transport = asked.transport.value_or(weft::transport::unix_socket);
+/// A job of this program's own, where nothing has launched it as a rank. What the environment says of transport and
+/// device holds.
+int run_own_job(const weft::engine_options& from_environment, options asked) {
   weft::engine_options job;
+  job.transport = asked.transport.value_or(from_environment.transport);
+  if (job.transport == weft::transport::automatic) job.transport = weft::transport::unix_socket;
+  asked.transport = job.transport;
+  job.device = from_environment.device;
+  job.device_ordinal = from_environment.device_ordinal;
   job.world_size = asked.ranks.value_or(2);
   job.rendezvous_address = "unix:weft-bench-" + std::to_string(getpid());
   job.job_key = fresh_job_key();
-  job.transport = *asked.transport;
   return run_forked_ranks(job.world_size, [&](int rank) {
     weft::engine_options own = job;
     own.rank = rank;
+    // Ranks that leave the choice open must make the same one, also where there are fewer GPUs than ranks.
+    if (own.device == weft::device_choice::cuda) own.device_ordinal += rank;
     return run_rank(std::move(own), asked);
   });
 }
@@ -98,7 +104,8 @@ int run(const options& asked) {
     return complain(bad_arguments, problem.what());
   }
   // A group of one is what no launcher at all looks like.
-  return from_environment.world_size == 1 ? run_own_job(asked) : run_launched(std::move(from_environment), asked);
+  return from_environment.world_size == 1 ? run_own_job(from_environment, asked)
+                                          : run_launched(std::move(from_environment), asked);
 }
 
 }  // namespace

@@ -156,12 +156,13 @@ std::string name_of(std::optional<weft::transport> which) {
   return which == weft::transport::tcp ? "tcp" : "automatic";
 }
 
-figures figures_of(const part& all, const options& asked, int ranks) {
+figures figures_of(const part& all, const options& asked, const weft::communicator& comm) {
   figures result;
   result.scenario = asked.what.name;
   result.route = name(asked.route);
   result.transport = name_of(asked.transport);
-  result.ranks = ranks;
+  result.device = comm.device_name();
+  result.ranks = comm.size();
   result.size = asked.size;
   result.in_flight = asked.what.in_flight;
   result.messages = all.messages;
@@ -186,7 +187,7 @@ asio::awaitable<std::optional<figures>> measure(weft::communicator comm, options
   work->check(measured_seed);
   const part all = co_await collect(comm, std::move(own));
   if (comm.rank() != 0) co_return std::nullopt;
-  co_return figures_of(all, asked, comm.size());
+  co_return figures_of(all, asked, comm);
 }
 
 }  // namespace weft::bench

@@ -40,6 +40,9 @@ void abandon_split(engine_core& core, waiter& who) noexcept {
 communicator_stats stats(engine_core& core) {
   return core.stats();
 }
+std::string_view device_name(const engine_core& core) noexcept {
+  return core.device_name();
+}
 const boost::asio::any_io_executor& executor(const engine_core& core) noexcept {
   return core.executor();
 }

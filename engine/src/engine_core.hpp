@@ -68,6 +68,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   [[nodiscard]] int world_size() const noexcept { return options_.world_size; }
   [[nodiscard]] const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
   [[nodiscard]] communicator_stats stats();
+  [[nodiscard]] std::string_view device_name() const noexcept { return launch_->device_name(); }
   [[nodiscard]] serializers::byte_buffer take_frame();
   void return_frame(serializers::byte_buffer frame) noexcept;
 

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <memory>
 #include <ranges>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -84,8 +85,9 @@ template <class Buffer>
 ///
 /// Completion: `void(boost::system::error_code, sent)`, `void(boost::system::error_code, received)`; awaiting throws
 /// `weft::error`. A send completes when the engine holds its bytes (`inline`), the link has taken them (`host`), or
-/// they are with the receiver (`device`, `pair`); the buffer is free then. a receive completes when all bytes are in
-/// place.
+/// the device has taken them (`device`, `pair`); the buffer is free then. A receive completes when all bytes are in
+/// place. So where a communicator is aborted or a rank is lost in between, a send may have succeeded whose receive ends
+/// as `transfer_aborted`.
 ///
 /// Cancellation, and the deadline of `within`, withdraw an operation from both ends as long as that is possible: until
 /// the match on the `inline` and `host` routes, until the batch stands in the log on `device` and `pair`. The other end
@@ -159,6 +161,9 @@ class communicator {
   [[nodiscard]] weft::device_buffer device_buffer(std::size_t bytes, element_type element = element_type::bytes) const {
     return weft::device_buffer(detail::allocate(*place_.core, bytes, element));
   }
+
+  /// What carries the device and pair routes of all ranks: "host" or "cuda".
+  [[nodiscard]] std::string_view device_name() const { return detail::device_name(*place_.core); }
 
   /// Counts since this rank joined.
   [[nodiscard]] communicator_stats stats() const { return detail::stats(*place_.core); }

@@ -17,7 +17,8 @@ namespace weft {
 ///
 /// Links, matching and completions run on the executor given, which may have several threads. The engine must be
 /// destroyed before the execution context is. Destroying it without `close` breaks its links: other ranks see
-/// `peer_lost`, and its own operations end as `closed`.
+/// `peer_lost`, and its own operations end as `closed`. From `join` to the end of `close` its links are work for the
+/// context: `io_context::run` does not return before.
 class engine {
  public:
   /// Throws `weft::error` with `errc::invalid_option` that names an option whose value cannot be taken.

@@ -41,7 +41,7 @@ enum class errc {
   // A rank went away.
   peer_lost,         ///< its link broke without a goodbye; other ranks go on
   peer_left,         ///< it closed its engine and said goodbye
-  transfer_aborted,  ///< the transfer had been launched: whether it arrived is unknown
+  transfer_aborted,  ///< the transfer had been launched: whether it arrived is unknown, and its ends may disagree
   sequencer_lost,    ///< rank 0 is gone: `device` and `pair` are unusable, `inline` and `host` go on
   set_up_failed,     ///< a communicator could not be created or connected
 

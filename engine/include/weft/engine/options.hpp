@@ -105,8 +105,9 @@ struct engine_options {
   /// executors should be blocked, shorter than the patience of a job.
   std::chrono::milliseconds link_timeout{30'000};
 
-  /// Told of each communicator that is created, of lost ranks, of refused connections, and of ranks that keep the
-  /// others waiting at the rendezvous. Called on the engine's executor, one line at a time.
+  /// Told of each communicator that is created, of the device that `automatic` takes for want of a GPU and why (at
+  /// level info), of lost ranks, of refused connections, and of ranks that keep the others waiting at the rendezvous.
+  /// Called on the engine's executor, one line at a time.
   std::function<void(log_level, std::string_view)> log;
   /// Told of a message that had completed at this sender (an inline send) and failed at its receiver.
   std::function<void(const boost::system::error_code&, const operation_details&)> late_error;
@@ -115,10 +116,12 @@ struct engine_options {
 /// Reads a variable of the environment; null where it is unset. For tests, and for embedding systems.
 using environment = std::function<const char*(const char*)>;
 
-/// Options for this process from the variables of weft-run (WEFT_RENDEZVOUS, WEFT_JOB_KEY, WEFT_TRANSPORT, WEFT_DEVICE,
-/// RANK, WORLD_SIZE), torchrun, Open MPI (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE) or Slurm (SLURM_PROCID,
-/// SLURM_NTASKS). No variable at all means a group of one. Throws `weft::error` with `errc::bad_environment` that names
-/// the variable, its value and what was expected, where one is missing, malformed, or contradicts another.
+/// Options for this process from the variables of weft-run (WEFT_RENDEZVOUS, WEFT_JOB_KEY, WEFT_TRANSPORT, RANK,
+/// WORLD_SIZE), torchrun, Open MPI (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE) or Slurm (SLURM_PROCID, SLURM_NTASKS),
+/// and from WEFT_DEVICE. Unless that is `host`, the first of WEFT_DEVICE_ORDINAL, LOCAL_RANK,
+/// OMPI_COMM_WORLD_LOCAL_RANK and SLURM_LOCALID that is set is the `device_ordinal`. No variable at all means a group
+/// of one. Throws `weft::error` with `errc::bad_environment` that names the variable, its value and what was expected,
+/// where one is missing, malformed, or contradicts another.
 [[nodiscard]] engine_options options_from_environment();
 /// The same, from variables that `variable` reads.
 [[nodiscard]] engine_options options_from_environment(const environment& variable);

@@ -107,6 +107,8 @@ void cancel_split(engine_core& core, waiter& who) noexcept;
 void abandon_split(engine_core& core, waiter& who) noexcept;
 
 [[nodiscard]] communicator_stats stats(engine_core& core);
+/// Text that stays as long as the process.
+[[nodiscard]] std::string_view device_name(const engine_core& core) noexcept;
 [[nodiscard]] const boost::asio::any_io_executor& executor(const engine_core& core) noexcept;
 
 /// Memory of this rank's device. Throws std::bad_alloc.

@@ -8,6 +8,7 @@
 #include <exception>
 #include <iostream>
 #include <numeric>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -31,6 +32,7 @@ int main() {
   boost::asio::io_context context;
   weft::engine_options options = weft::options_from_environment();
   options.eager_limit = 4096;
+  options.log = [](weft::log_level, std::string_view line) { std::cerr << line << '\n'; };
   weft::engine engine(context.get_executor(), options);
 
   const auto live = [&engine]() -> boost::asio::awaitable<void> {

@@ -4,8 +4,8 @@
 
 namespace {
 
-std::string problem_of(int) {
-  return "the pretended module has no device";
+std::string problem_of(int ordinal) {
+  return "the pretended module has no device " + std::to_string(ordinal);
 }
 
 std::unique_ptr<weft::detail::device> make_nothing(const weft::detail::cuda_options&, weft::detail::device_events&) {

@@ -97,9 +97,11 @@ void cuda_device::follow(communicator_id communicator, const char* name, ncclRes
   calling_ = call_in_progress{communicator, name, std::move(then)};
 }
 
+// A call that was aborted is over when the abort is: NCCL has one group at a time.
 bool cuda_device::advance_call() {
   if (!calling_) return false;
   const communicator_state* state = usable(calling_->communicator);
+  if (state == nullptr && communicators_.at(calling_->communicator).abort) return false;
   const ncclResult_t now = state != nullptr ? state->nccl->state() : ncclSystemError;
   if (now == ncclInProgress) return false;
   call_in_progress ended = std::move(*calling_);
@@ -301,7 +303,6 @@ void cuda_device::fail(communicator_id id, boost::system::error_code code, std::
   communicator_state& state = communicators_[id];
   if (state.failure) return;
   state.failure = code;
-  if (calling_ && calling_->communicator == id) calling_.reset();
   if (const ncclComm_t handle = state.nccl ? state.nccl->release() : nullptr) state.abort = aborter_.abort(handle);
   answers_.emplace_back([this, id, code, text = std::move(why)] { events_.on_communicator_failed(id, code, text); });
   end_set_up(id, code);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "protocol/mutation.hpp"
 #include "protocol/pattern.hpp"
 #include "protocol/slot_buckets.hpp"
 #include "protocol/slot_pool.hpp"
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 namespace weft::protocol {
 
@@ -73,6 +75,7 @@ class lane_heap {
 
   /// The first message that waits in the lane is another one than before: a later one, or none, or an earlier one.
   void update(std::uint32_t lane, bool later) {
+    if (is_mutated(mutation::wildcard_overtakes)) return move(lane);
     if (rank_of(lane) == 0 || !(later ? precedes_those_below(lane) : follows_the_one_above(lane))) move(lane);
   }
   /// The lane comes to its end.
@@ -95,6 +98,7 @@ class lane_heap {
 
   // The rule that wildcards do not overtake is here.
   [[nodiscard]] bool precedes(std::uint32_t one, std::uint32_t other) const noexcept {
+    if (is_mutated(mutation::wildcard_overtakes)) std::swap(one, other);
     return lanes_[one].arrival < lanes_[other].arrival;
   }
   // A link upwards and one to the next in a bucket look the same, but only what is above leads down to the lane again.

@@ -104,6 +104,7 @@ std::uint32_t message_table::first(const pattern& wanted) const {
 
 void message_table::wait(std::uint32_t slot) {
   record& waiting = stored(slot);
+  if (is_mutated(mutation::requeue_at_end)) waiting.arrival = ++arrivals_ & last_arrival;
   lane& in = lanes_[waiting.lane];
   const std::uint32_t previous = predecessor(in, waiting.arrival);
   const std::uint32_t next = previous == no_slot ? in.first : messages_[previous].in_lane.next;
@@ -118,7 +119,6 @@ void message_table::wait(std::uint32_t slot) {
 /// The waiting message that one of this arrival comes behind.
 std::uint32_t message_table::predecessor(const lane& among, std::uint64_t arrival) const noexcept {
   if (among.last == no_slot || messages_[among.last].arrival < arrival) return among.last;
-  if (is_mutated(mutation::requeue_at_end)) return among.last;
   std::uint32_t previous = no_slot;
   for (std::uint32_t next = among.first; messages_[next].arrival < arrival; next = messages_[next].in_lane.next)
     previous = next;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "omissions.hpp"
 #include "protocol/mutation.hpp"
 #include "world.hpp"
 
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -22,8 +23,9 @@ struct arguments {
   std::optional<int> messages;
   std::optional<std::size_t> residency;
   std::optional<std::size_t> pair_budget;
+  std::optional<std::uint32_t> delays;
   protocol::mutation mutant = protocol::mutation::none;
-  std::set<int> without;
+  omissions without;
   bool trace = false;
   bool lists_mutants = false;
   bool checks_mutants = false;
@@ -46,6 +48,9 @@ inline constexpr std::array<std::pair<std::string_view, protocol::mutation>, 11>
 
 [[nodiscard]] std::string_view name_of(protocol::mutation which);
 
+/// As `--without` takes it, with ranges; empty if nothing is left out.
+[[nodiscard]] std::string list_of(const omissions& without);
+
 /// Throws `std::invalid_argument` that says what is wrong and what was expected.
 [[nodiscard]] arguments parse_arguments(std::span<const char* const> words);
 
@@ -53,16 +58,21 @@ inline constexpr std::array<std::pair<std::string_view, protocol::mutation>, 11>
 [[nodiscard]] setting setting_for(std::uint32_t seed, const arguments& given);
 
 inline constexpr std::string_view usage =
-    "usage: weft-sim [--seeds FIRST..END] [--ranks N] [--messages N] [--residency N] [--pair-budget N]\n"
-    "                [--mutant NAME | --check-mutants | --list-mutants] [--without N,N,...] [--trace]\n"
+    "usage: weft-sim [--seeds FIRST..END] [--ranks N] [--messages N] [--residency N] [--pair-budget N] [--delays N]\n"
+    "                [--mutant NAME | --check-mutants | --list-mutants] [--without WHAT,...] [--trace]\n"
     "Runs weft's protocol on random programs in virtual time, one for each seed from FIRST to END-1 (1..2001), and\n"
-    "checks that each operation ends as it must. Exits with 1 at the first violation, printing how to repeat it.\n"
+    "checks that each operation ends as it must. Exits with 1 at the first violation, printing how to repeat it, and\n"
+    "the least of it that shows one of the same kind, with its trace. \"send 12\" and \"receive 12\" are the ends of\n"
+    "message 12.\n"
     "  --ranks, --messages, --residency, --pair-budget\n"
-    "                    ranks (2 to 16), messages, communicators resident on a device, pair communicators of a rank;\n"
-    "                    drawn from the seed where they are not given\n"
+    "                    ranks (2 to 16), messages (1 to 10000), communicators resident on a device, pair\n"
+    "                    communicators of a rank; drawn from the seed where they are not given\n"
+    "  --delays N        the seed of all delays, in place of the program's own\n"
     "  --mutant NAME     with a deliberate fault, which is to be found\n"
     "  --check-mutants   with each one in turn: exits with 1 if one of them is not found\n"
-    "  --without N,...   leaves out these messages\n"
+    "  --without WHAT,... leaves out messages, as 3 or 5-17, and features: cancels, deadlines, unready (buffers),\n"
+    "                    batches, waits (of coroutines), evictions, stuck-groups, quiet-set-ups, idle-ranks (those\n"
+    "                    left with nothing to do; the others are numbered again)\n"
     "  --trace           prints everything that happens\n";
 
 }  // namespace weft::simulation

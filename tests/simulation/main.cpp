@@ -2,6 +2,7 @@
 // weft-sim: the protocol of weft on random programs, in virtual time.
 #include "arguments.hpp"
 #include "replay.hpp"
+#include "shrinking.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -46,12 +47,30 @@ std::string command_for(const run_request& request, const arguments& given) {
   if (given.residency) command += " --residency " + std::to_string(*given.residency);
   if (given.pair_budget) command += " --pair-budget " + std::to_string(*given.pair_budget);
   if (active_mutation != mutation::none) command += " --mutant " + std::string(name_of(active_mutation));
-  std::string separator = " --without ";
-  for (const int message : request.without) {
-    command += separator + std::to_string(message);
-    separator = ",";
-  }
+  if (how.delays != how.seed) command += " --delays " + std::to_string(how.delays);
+  if (const std::string list = list_of(request.without); !list.empty()) command += " --without " + list;
   return command;
+}
+
+std::string counted(std::uint32_t count, const char* what) {
+  return std::to_string(count) + ' ' + what + (count == 1 ? "" : "s");
+}
+
+void report_success(const campaign& all, double seconds) {
+  std::printf("%s, %zu operations, no violation; %.0f seeds and %.0f operations a second\n",
+              counted(all.runs, "seed").c_str(), all.operations, all.runs / seconds,
+              static_cast<double>(all.operations) / seconds);
+}
+
+void report_failure(const campaign& all, const arguments& given) {
+  std::printf("seed %u: %s\nrepeat it: %s\n", all.failing->how.seed, all.problem.c_str(),
+              command_for(*all.failing, given).c_str());
+  std::fflush(stdout);
+  if (given.trace) return;
+  const run_request small = shrink(*all.failing);
+  std::printf("the least that shows it: %s\n", command_for(small, given).c_str());
+  std::fflush(stdout);
+  std::printf("%s\n", run_once(small, &std::cout).problem.value().c_str());
 }
 
 int check(const arguments& given) {
@@ -59,20 +78,11 @@ int check(const arguments& given) {
   const auto begin = std::chrono::steady_clock::now();
   const campaign all = run_all(given);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (!all.failing) {
-    std::printf("%u seeds, %zu operations, no violation; %.0f seeds and %.0f operations a second\n", all.runs,
-                all.operations, all.runs / seconds, static_cast<double>(all.operations) / seconds);
-    return 0;
-  }
-  std::printf("seed %u: %s\nrepeat it: %s\n", all.failing->how.seed, all.problem.c_str(),
-              command_for(*all.failing, given).c_str());
-  const run_request small = shrink(*all.failing);
-  if (given.trace || small.without == all.failing->without) return 1;
-  std::printf("with fewer messages: %s\n", command_for(small, given).c_str());
-  std::fflush(stdout);
-  const run_result again = run_once(small, &std::cout);
-  std::printf("%s\n", again.problem ? again.problem->c_str() : "not again");
-  return 1;
+  if (all.failing)
+    report_failure(all, given);
+  else
+    report_success(all, seconds);
+  return all.failing ? 1 : 0;
 }
 
 int check_mutants(const arguments& given) {
@@ -80,8 +90,8 @@ int check_mutants(const arguments& given) {
   for (const auto& [name, which] : mutants) {
     active_mutation = which;
     const campaign all = run_all(given);
-    std::printf("%-22s %s after %u seeds%s%s\n", std::string(name).c_str(), all.failing ? "found" : "NOT FOUND",
-                all.runs, all.failing ? ": " : "", all.problem.c_str());
+    std::printf("%-22s %s after %s%s%s\n", std::string(name).c_str(), all.failing ? "found" : "NOT FOUND",
+                counted(all.runs, "seed").c_str(), all.failing ? ": " : "", all.problem.c_str());
     if (!all.failing) ++missed;
   }
   return missed == 0 ? 0 : 1;

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <numeric>
+#include <ostream>
 #include <random>
 #include <utility>
 
@@ -21,9 +22,6 @@ enum class reception : std::uint8_t {
 constexpr std::uint64_t first_any_source_tag = 4;
 constexpr std::uint64_t tags = 6;
 constexpr std::uint64_t first_warm_up_tag = 1'000;
-
-/// A deadline for operations that may lack a counterpart.
-constexpr int long_limit = 1'000'000;
 
 /// Makes the messages of a program one after the other, and gives both their ends to coroutines that start theirs in
 /// this order. So a program without provoked ends needs no luck: of the messages that are not over, both ends of the
@@ -213,7 +211,7 @@ class generator {
     for (int i = operation.number - 1 - some(8); i >= 0; --i) {
       const planned_operation& earlier = made_.operations[static_cast<std::size_t>(i)];
       // Not the other end of the same message.
-      if (earlier.rank != operation.rank || i / 2 == operation.number / 2) continue;
+      if (earlier.rank != operation.rank || message_of(i) == message_of(operation.number)) continue;
       operation.ready_after = i;
       return;
     }
@@ -228,24 +226,29 @@ class generator {
   // ---- neighbours that both send before they receive, and rely on the credit for small messages
 
   void exchange() {
-    static constexpr std::size_t small = eager_units / 2;
     const int rounds = std::max(10, shape_.messages / shape_.ranks);
     for (int round = 0; round < rounds; ++round)
       for (int low = 0; low + 1 < shape_.ranks; low += 2) {
-        for (const auto& [source, destination] : {std::pair(low, low + 1), std::pair(low + 1, low)}) {
-          planned_operation& send = add(0, true, source);
-          send.peer = destination;
-          send.units = small;
-          send.via = weft::route::inlined;
-          wait_for(send.rank, send.number);
-        }
-        for (const auto& [source, destination] : {std::pair(low, low + 1), std::pair(low + 1, low)}) {
-          planned_operation& receive = add(0, false, destination);
-          receive.peer = source;
-          receive.units = small;
-          wait_for(receive.rank, receive.number);
-        }
+        const int there = small_message(low, low + 1);
+        const int back = small_message(low + 1, low);
+        wait_for(low, there);
+        wait_for(low + 1, back);
+        wait_for(low, back + 1);
+        wait_for(low + 1, there + 1);
       }
+  }
+
+  /// The number of its send; that of its receive is the next.
+  int small_message(int source, int destination) {
+    planned_operation& send = add(0, true, source);
+    const int number = send.number;
+    send.peer = destination;
+    send.units = eager_units / 2;
+    send.via = weft::route::inlined;
+    planned_operation& receive = add(0, false, destination);
+    receive.peer = source;
+    receive.units = eager_units / 2;
+    return number;
   }
 
   void wait_for(int rank, int operation) {
@@ -266,6 +269,14 @@ bool program::satisfies(const planned_operation& send, const planned_operation& 
   if (world_rank(send.group, send.peer) != receive.rank) return false;
   if (receive.peer >= 0 && world_rank(receive.group, receive.peer) != send.rank) return false;
   return receive.any_tag || receive.tag == send.tag;
+}
+
+std::string name_of(const planned_operation& operation) {
+  return (operation.sending ? "send " : "receive ") + std::to_string(message_of(operation.number));
+}
+
+std::ostream& operator<<(std::ostream& out, const planned_operation& operation) {
+  return out << name_of(operation);
 }
 
 program make_program(std::uint32_t seed, const program_shape& shape) {

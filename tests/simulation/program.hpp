@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
+#include <string>
 #include <vector>
 
 /// Programs for a few ranks, made by chance from a seed: what is sent and received, in which groups, in what order it
@@ -14,6 +16,9 @@ namespace weft::simulation {
 /// Sizes are in units: a program that runs on real engines scales them together with the limits below.
 inline constexpr std::size_t eager_units = 16;   ///< what the inline route carries at most
 inline constexpr std::size_t credit_units = 64;  ///< what a sender may have unmatched of it at one receiver
+
+/// A deadline for operations that may lack a counterpart, in ticks: it passes when nothing else can happen.
+inline constexpr int long_limit = 1'000'000;
 
 /// A group in which messages travel: the first is of all ranks, the others were split off.
 struct group_plan {
@@ -32,7 +37,7 @@ struct split_plan {
 };
 
 struct planned_operation {
-  int number = 0;  ///< its place in `program::operations`
+  int number = 0;  ///< its place in `program::operations`: message k is sent by 2k and received by 2k + 1
   int rank = 0;    ///< of the world: whose it is
   bool sending = false;
   int group = 0;
@@ -47,6 +52,14 @@ struct planned_operation {
   int limit = -1;              ///< its deadline in ticks after its start; -1: none
   bool left_out = false;       ///< nobody starts it
 };
+
+/// The message that it is an end of, by the plan: a receive with a wildcard may get another one.
+[[nodiscard]] constexpr int message_of(int operation) noexcept {
+  return operation / 2;
+}
+/// As all texts call it: "send 12" and "receive 12" are the ends of message 12.
+[[nodiscard]] std::string name_of(const planned_operation& operation);
+std::ostream& operator<<(std::ostream& out, const planned_operation& operation);
 
 /// Operations that are started together, in this order.
 struct step {

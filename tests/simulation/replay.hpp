@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "program.hpp"
+#include "omissions.hpp"
 #include "world.hpp"
 
 #include <cstddef>
 #include <iosfwd>
 #include <optional>
-#include <set>
 #include <string>
+#include <string_view>
 
 namespace weft::simulation {
 
 /// Everything that a run depends on.
 struct run_request {
   setting how;
-  /// Messages of the program that are left out, both ends, by their place in it: what a shrunk run does without.
-  std::set<int> without;
+  omissions without;
 };
 
 struct run_result {
@@ -24,9 +23,10 @@ struct run_result {
   std::optional<std::string> problem;  ///< what was violated
 };
 
+/// Throws `std::invalid_argument` for a message to leave out that the program does not have.
 [[nodiscard]] run_result run_once(const run_request& request, std::ostream* trace = nullptr);
 
-/// Leaves out whatever messages the problem shows without, trying halves first.
-[[nodiscard]] run_request shrink(run_request failing);
+/// Of which kind a problem is, or empty.
+[[nodiscard]] std::string_view kind_of(const run_result& result);
 
 }  // namespace weft::simulation

@@ -127,14 +127,20 @@ void simulation::start_operation(int number, running_strand& by, const strand& o
   state_of(number) = {.by = &by, .of = &of, .started = true};
   ++by.unfinished;
   buffer& memory = buffers_[static_cast<std::size_t>(number)];
-  memory.operation = number;
+  memory.of = name_of(what);
   memory.content = what.sending ? contents_of(what) : buffer::contents(what.units);
   memory.ready = what.ready_after < 0 || state_of(what.ready_after).ended;
-  world_.note(what.rank, "starts ", what.sending ? "send " : "receive ", number, what.sending ? " to " : " from ",
-              what.peer, " of group ", what.group, ", tag ", what.tag, ", ", what.units, " units, route ",
-              name(what.via), memory.ready ? "" : ", not ready");
+  if (world_.trace != nullptr) note_start(what, memory.ready);
   plan_end(what);
   at(what.rank).start(what, groups_[static_cast<std::size_t>(what.group)]);
+}
+
+void simulation::note_start(const planned_operation& what, bool ready) {
+  const std::string peer = what.peer < 0 ? "any source" : "rank " + std::to_string(what.peer);
+  const std::string tag = what.any_tag ? "any tag" : "tag " + std::to_string(what.tag);
+  const std::string by = what.sending ? ", route " + std::string(name(what.via)) : "";
+  world_.note(what.rank, "starts ", what, what.sending ? " to " : " from ", peer, " of group ", what.group, ", ", tag,
+              ", ", what.units, " units", by, ready ? "" : ", not ready");
 }
 
 void simulation::plan_end(const planned_operation& what) {
@@ -148,7 +154,7 @@ void simulation::plan_end(const planned_operation& what) {
 
 void simulation::ended(const planned_operation& what, boost::system::error_code code) {
   running_operation& operation = state_of(what.number);
-  if (operation.ended) throw violation("outcome: operation " + std::to_string(what.number) + " ends twice");
+  if (operation.ended) throw violation("outcome: " + name_of(what) + " ends twice");
   operation.ended = true;
   operation.code = code;
   --operation.by->unfinished;
@@ -174,7 +180,7 @@ void simulation::wait_for_readiness(const planned_operation& what) {
   if (!state_of(what.number).started) return;  // it will find its buffer ready
   world_.time.after_some_delay([this, &what] {
     buffers_[static_cast<std::size_t>(what.number)].ready = true;
-    world_.note(what.rank, "buffer of ", what.number, " is ready");
+    world_.note(what.rank, "buffer of ", what, " is ready");
     devices_.buffer_became_ready();
     at(what.rank).make_ready(what);
   });
@@ -197,15 +203,14 @@ bool simulation::give_up_what_waits() {
 
 void simulation::check_waits_rightly(const planned_operation& what) {
   const auto hang = [&](const std::string& why) {
-    throw violation("hang: operation " + std::to_string(what.number) + " of rank " + std::to_string(what.rank) + ' ' +
-                    why);
+    throw violation("hang: " + name_of(what) + " of rank " + std::to_string(what.rank) + ' ' + why);
   };
   if (!program_.provokes_ends) hang("does not end");
   if (state_of(what.number).given_up) hang("has been cancelled and does not end");
   const int receiver = what.sending ? program_.world_rank(what.group, what.peer) : what.rank;
   const auto partner = at(receiver).reference().partner_of(what.number);
   if (partner && !is_unready(what.number) && !is_unready(*partner))
-    hang("is matched with " + std::to_string(*partner) + " and does not end");
+    hang("is matched with " + name_of(planned(*partner)) + " and does not end");
 }
 
 bool simulation::is_unready(int number) const {
@@ -215,8 +220,7 @@ bool simulation::is_unready(int number) const {
 void simulation::check_ends() {
   for (const planned_operation& what : program_.operations) {
     if (what.left_out) continue;
-    if (!state_of(what.number).ended)
-      throw violation("hang: operation " + std::to_string(what.number) + " was never started");
+    if (!state_of(what.number).ended) throw violation("hang: " + name_of(what) + " was never started");
     if (what.sending) check_send(what);
   }
 }
@@ -236,10 +240,10 @@ void simulation::check_send(const planned_operation& what) {
   const auto code = state_of(what.number).code;
   if (was_aborted(what)) return;  // one end may know more than the other
   const bool was_taken = what.units <= eager_units && !what.until_matched;
-  const std::string name = "operation " + std::to_string(what.number);
+  const std::string name = name_of(what);
   if (delivered && code)
-    throw violation("outcome: the message of " + name + " was received, and it ends as " + code.message());
-  if (!delivered && !code && !was_taken) throw violation("outcome: the message of " + name + " was not received");
+    throw violation("outcome: what " + name + " sent was received, and it ends as " + code.message());
+  if (!delivered && !code && !was_taken) throw violation("outcome: what " + name + " sent was not received");
   if (at(receiver).has_mismatched(what.number) && !was_taken && code != errc::size_mismatch)
     throw violation("outcome: " + name + " had a receive of another size and ends as " + code.message());
   if (code == errc::size_mismatch && !at(receiver).has_mismatched(what.number))

@@ -46,6 +46,7 @@ class simulation {
   void go_on(int rank, running_strand& which, const strand& what);
   void start(int rank, running_strand& which, const strand& what);
   void start_operation(int number, running_strand& by, const strand& of);
+  void note_start(const planned_operation& what, bool ready);
   void plan_end(const planned_operation& what);
   void ended(const planned_operation& what, boost::system::error_code code);
   void leave_if_done(int rank);

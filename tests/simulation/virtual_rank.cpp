@@ -80,7 +80,7 @@ void virtual_rank::start(const planned_operation& what, protocol::group_number g
 void virtual_rank::cancel(const planned_operation& what, errc why) {
   const auto found = names_.find(what.number);
   if (found == names_.end() || !asked_to_leave_.emplace(what.number, why).second) return;
-  world_.note(rank_, why == errc::cancelled ? "cancels " : "gives up ", what.number);
+  world_.note(rank_, why == errc::cancelled ? "cancels " : "gives up ", what);
   const protocol::operation_id id = found->second;
   event([&] { endpoint_.cancel(id, why, actions_); });
 }
@@ -143,7 +143,7 @@ void virtual_rank::deliver(int peer, const packet& arrived) {
 void virtual_rank::deliver_announce(int peer, const packet& arrived) {
   const auto body = protocol::parse<protocol::announce>(arrived.body).value();
   const int send = to_.number_of(peer, body.send);
-  world_.note(rank_, "hears of ", send, " from ", peer);
+  world_.note(rank_, "hears of message ", message_of(send), " from ", peer);
   reference_.arrive(send);
   arriving_ = &arrived.content;
   pass(&protocol::endpoint::on_announce, peer, arrived);
@@ -277,17 +277,20 @@ void virtual_rank::settle() {
     check_end(one);
     buffers_[static_cast<std::size_t>(one.number)].released = true;
     names_.erase(one.number);
-    world_.note(rank_, one.code ? "ends with an error: " : "completes ", one.number);
+    if (one.code)
+      world_.note(rank_, planned(one.number), " ends as ", one.code.message());
+    else
+      world_.note(rank_, "completes ", planned(one.number));
   }
   for (const end_of_operation& one : ended) to_.ended(planned(one.number), one.code);
 }
 
 void virtual_rank::check_end(const end_of_operation& ended) {
   const planned_operation& what = planned(ended.number);
-  const std::string name = "operation " + std::to_string(ended.number);
+  const std::string name = name_of(what);
   if (!what.sending && (!ended.code || ended.code == errc::size_mismatch)) {
     const auto send = reference_.message_of(ended.number);
-    if (!send) throw violation("payload: " + name + " has received what was not for it");
+    if (!send) throw violation("payload: " + name + " has got what was not for it");
     const bool fits = planned(*send).units == what.units;
     if (fits != !ended.code) throw violation("outcome: " + name + " ends as " + ended.code.message());
     if (fits)
@@ -307,8 +310,7 @@ void virtual_rank::check_end(const end_of_operation& ended) {
 void virtual_rank::check_received(const planned_operation& receive, int send) {
   const bool is_intact = buffers_[static_cast<std::size_t>(receive.number)].content == contents_of(planned(send));
   if (is_intact && delivered_.insert(send).second) return;
-  throw violation("payload: operation " + std::to_string(receive.number) + " should have got the message of " +
-                  std::to_string(send));
+  throw violation("payload: " + name_of(receive) + " should have got message " + std::to_string(message_of(send)));
 }
 
 }  // namespace weft::simulation

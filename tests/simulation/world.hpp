@@ -22,7 +22,8 @@ class violation : public std::runtime_error {
 
 /// How the machines are on which a program runs.
 struct setting {
-  std::uint32_t seed = 0;
+  std::uint32_t seed = 0;    ///< of the program
+  std::uint32_t delays = 0;  ///< the seed of all that is left to chance while it runs
   int ranks = 4;
   int messages = 40;
   std::size_t residency = 1;            ///< communicators that may have unfinished groups on a device
@@ -36,22 +37,22 @@ struct setting {
 struct buffer {
   using contents = std::vector<std::uint16_t>;
 
-  int operation = -1;
+  std::string of;  ///< the name of the operation
   contents content;
   bool ready = true;      ///< a kernel of the user has finished with it
   bool released = false;  ///< the operation is over: it is the user's again
 
   /// Whoever reads or writes it says so first.
   void touch(const char* who) const {
-    const std::string name = std::string(who) + " touches the buffer of operation " + std::to_string(operation);
-    if (released) throw violation("buffer: " + name + " after its end");
-    if (!ready) throw violation("buffer: " + name + " before it is ready");
+    if (!released && ready) return;
+    throw violation("buffer: " + std::string(who) + " touches the buffer of " + of +
+                    (released ? " after its end" : " before it is ready"));
   }
 };
 
 /// What all parts of a simulation share.
 struct world {
-  explicit world(const setting& how, std::ostream* trace_to) : time(how.seed), trace(trace_to) {}
+  explicit world(const setting& how, std::ostream* trace_to) : time(how.delays), trace(trace_to) {}
 
   schedule time;
   std::ostream* trace;

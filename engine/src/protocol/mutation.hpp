@@ -17,9 +17,9 @@ enum class mutation : std::uint8_t {
   evict_by_own_choice,   ///< a rank destroys the pair communicator that it has not used for longest
   forget_on_cancel,      ///< a sender that cancels does not ask its receiver
   withdraw_from_log,     ///< the sequencer takes back what is in the log already
-  wildcard_overtakes,    ///< a receive with a wildcard takes the latest message
+  wildcard_overtakes,    ///< a receive with a wildcard takes the latest message, of all lanes
   leak_credit,           ///< credit is not given back
-  requeue_at_end,        ///< a message whose receive was withdrawn goes behind all others
+  requeue_at_end,        ///< a message whose receive was withdrawn goes behind all others, of all lanes
 };
 
 #ifdef WEFT_WITH_MUTATIONS

@@ -41,8 +41,8 @@ struct launch_news {
     rank_gone,     ///< `rank`, for the reason `why`
     log_lost,
     chore_done,  ///< that of the name `operation`, with `code`
-    left,     ///< the sequencer has heard that this rank leaves, or does not answer
-    problem,  ///< `text`, for the log
+    left,        ///< the sequencer has heard that this rank leaves, or does not answer
+    problem,     ///< `text`, for the log
   };
   kind what = kind::problem;
   int rank = -1;

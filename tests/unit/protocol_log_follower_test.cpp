@@ -69,6 +69,18 @@ TEST_CASE("where the rank that makes the unique id is gone, the communicator has
   CHECK(follower.take_failures().empty());
 }
 
+TEST_CASE("a communicator that fails with the loss of a member makes no lost ranks of the others") {
+  log_follower follower(self);
+  follower.failed_here(5, errc::peer_lost);
+  follower.failed_here(6, errc::timed_out);
+  follower.rank_gone(2, errc::peer_lost);
+  CHECK(follower.failure_for(5, 2) == errc::peer_lost);
+  CHECK(follower.failure_for(5, 3) == errc::transfer_aborted);
+  CHECK(follower.failure_for(6, 2) == errc::peer_lost);
+  CHECK(follower.failure_for(6, 3) == errc::timed_out);
+  CHECK(!follower.failure_for(7, 2));
+}
+
 TEST_CASE("a batch waits while too many communicators are under way, and no later entry passes it") {
   log_follower follower(self, 1);
   follower.append(group_of_one(1, 5));

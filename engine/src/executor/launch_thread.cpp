@@ -296,7 +296,7 @@ void launch_thread::add_transfer(communicator_id communicator, group_id number, 
     tell({.what = launch_news::kind::transferred, .operation = id, .code = *absence});
     return;
   }
-  if (const auto* failure = follower_->failure_of(communicator)) return tell_end(communicator, id, *failure);
+  if (const auto failure = follower_->failure_for(communicator, peer)) return tell_end(communicator, id, *failure);
   group_.push_back({peer, sending, one.bytes, *memory});
   launched_[number].operations.push_back(id);
 }

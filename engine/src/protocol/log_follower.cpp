@@ -81,6 +81,14 @@ const boost::system::error_code* log_follower::failure_of(communicator_id commun
   return found == failed_.end() ? nullptr : &found->second;
 }
 
+std::optional<boost::system::error_code> log_follower::failure_for(communicator_id communicator, int peer) const {
+  const auto* failure = failure_of(communicator);
+  if (failure == nullptr) return std::nullopt;
+  if (const auto gone = gone_.find(peer); gone != gone_.end()) return gone->second.why;
+  const bool is_loss = *failure == errc::peer_lost || *failure == errc::peer_left;
+  return is_loss ? errc::transfer_aborted : *failure;
+}
+
 // The first one. As a deliberate fault, the first one of some communicator that is ready, chosen otherwise on each
 // rank.
 std::size_t log_follower::choose() {

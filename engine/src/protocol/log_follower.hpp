@@ -69,6 +69,9 @@ class log_follower {
   [[nodiscard]] bool is_idle() const noexcept { return entries_.empty() && !set_up_ && gate_.is_idle(); }
   /// Null where it has not failed.
   [[nodiscard]] const boost::system::error_code* failure_of(communicator_id communicator) const;
+  /// As what an operation with `peer` ends that the log has for a communicator; nothing where that has not failed.
+  /// Where the loss of a member is the reason, only operations with that one say so.
+  [[nodiscard]] std::optional<boost::system::error_code> failure_for(communicator_id communicator, int peer) const;
 
  private:
   enum class readiness : std::uint8_t {

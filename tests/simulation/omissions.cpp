@@ -58,6 +58,7 @@ void make_plain(strand& by, const std::set<feature>& without) {
 void make_plain(setting& how, const std::set<feature>& without) {
   if (without.contains(feature::evictions)) how.pair_budget = std::numeric_limits<std::size_t>::max();
   if (without.contains(feature::stuck_groups)) how.groups_get_stuck = false;
+  if (without.contains(feature::loss)) how.lost_rank = -1;
   if (without.contains(feature::quiet_set_ups)) how.set_up_synchronizes = false;
 }
 
@@ -107,12 +108,14 @@ void keep_ranks(program& of, const renumbering& ranks) {
 
 void leave_out_idle_ranks(program& from, setting& how) {
   const auto works = [&](std::size_t rank) {
+    if (rank == 0 && how.lost_rank > 0) return true;  // or the one that is lost might take its place
     return std::any_of(from.strands[rank].begin(), from.strands[rank].end(),
                        [](const strand& one) { return !one.empty(); });
   };
   const renumbering ranks = number_again(from.strands.size(), works);
   keep_ranks(from, ranks);
   how.ranks = from.ranks();
+  if (how.lost_rank >= 0) how.lost_rank = ranks[static_cast<std::size_t>(how.lost_rank)];
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reference_matcher.hpp"
 
-#include <algorithm>
+#include <utility>
 
 namespace weft::simulation {
 
@@ -20,7 +20,13 @@ void reference_matcher::post(int receive) {
   serve(receive);
 }
 
+void reference_matcher::drop(std::set<int> sends) {
+  for (const int send : sends) messages_.erase(order_[send]);
+  dropped_ = std::move(sends);
+}
+
 void reference_matcher::offer(int send) {
+  if (dropped_.contains(send)) return;
   for (const auto& [order, receive] : receives_) {
     if (!satisfies(send, receive)) continue;
     pairs_[receive] = send;

@@ -22,6 +22,8 @@ class reference_matcher {
   /// An operation has gone for good, before or after it was matched. Its other half, if it had one, goes back to its
   /// old place, unless it leaves, too.
   void leave(const std::set<int>& operations);
+  /// The sender of these is lost, and they did not arrive whole: no receive gets one of them any more.
+  void drop(std::set<int> sends);
   /// A match is over: it was carried out, or both ends have failed.
   void end(int receive) { pairs_.erase(receive); }
 
@@ -42,6 +44,7 @@ class reference_matcher {
   std::map<std::uint64_t, int> receives_;  ///< that wait, by order of posting
   std::map<int, std::uint64_t> order_;     ///< of arrival or posting, by operation
   std::map<int, int> pairs_;               ///< by receive
+  std::set<int> dropped_;
   std::uint64_t events_ = 0;
 };
 

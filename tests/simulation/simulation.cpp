@@ -16,7 +16,12 @@ constexpr int longest_timed_limit = 10'000;
 }  // namespace
 
 simulation::simulation(const program& what, const setting& how, std::ostream* trace)
-    : program_(what), world_(how, trace), devices_(world_, how), buffers_(what.operations.size()) {
+    : program_(what),
+      world_(how, trace),
+      devices_(world_, how),
+      buffers_(what.operations.size()),
+      lost_rank_(how.lost_rank),
+      lost_at_(how.lost_at) {
   const auto ranks = static_cast<std::size_t>(what.ranks());
   const fifo_link link(world_.time);
   links_.assign(ranks * ranks, link);
@@ -102,6 +107,7 @@ void simulation::run() {
     running.resize(strands.size());
     for (std::size_t i = 0; i < strands.size(); ++i) go_on(rank, running[i], strands[i]);
   }
+  if (lost_rank_ >= 0) world_.time.at(lost_at_, [this] { lose(lost_rank_); });
   do {
     while (world_.time.step()) {}
   } while (give_up_what_waits());
@@ -118,6 +124,7 @@ void simulation::go_on(int rank, running_strand& which, const strand& what) {
 
 void simulation::start(int rank, running_strand& which, const strand& what) {
   which.planned = false;
+  if (is_lost(rank)) return;
   for (const int number : what[which.next++].operations) start_operation(number, which, what);
   go_on(rank, which, what);
 }
@@ -176,6 +183,18 @@ void simulation::leave_if_done(int rank) {
   launches_[static_cast<std::size_t>(rank)]->leave();
 }
 
+// Its links bring what was sent, and then their end.
+void simulation::lose(int rank) {
+  world_.note(rank, "is lost");
+  has_lost_ = true;
+  at(rank).stop();
+  launches_[static_cast<std::size_t>(rank)]->stop();
+  devices_.lose(rank);
+  for (int peer = 0; peer < program_.ranks(); ++peer)
+    if (peer != rank) links_[link_index(rank, peer)].send([this, rank, peer] { at(peer).peer_lost(rank); });
+  log_reports_[static_cast<std::size_t>(rank)].send([this, rank] { sequencer_->lose(rank); });
+}
+
 void simulation::wait_for_readiness(const planned_operation& what) {
   if (!state_of(what.number).started) return;  // it will find its buffer ready
   world_.time.after_some_delay([this, &what] {
@@ -192,7 +211,8 @@ void simulation::wait_for_readiness(const planned_operation& what) {
 bool simulation::give_up_what_waits() {
   std::vector<int> waiting;
   for (const planned_operation& what : program_.operations)
-    if (state_of(what.number).started && !state_of(what.number).ended) waiting.push_back(what.number);
+    if (state_of(what.number).started && !state_of(what.number).ended && !is_lost(what.rank))
+      waiting.push_back(what.number);
   for (const int number : waiting) check_waits_rightly(planned(number));
   for (const int number : waiting) {
     state_of(number).given_up = true;
@@ -207,21 +227,24 @@ void simulation::check_waits_rightly(const planned_operation& what) {
   };
   if (!program_.provokes_ends) hang("does not end");
   if (state_of(what.number).given_up) hang("has been cancelled and does not end");
-  const int receiver = what.sending ? program_.world_rank(what.group, what.peer) : what.rank;
+  const int peer = what.peer < 0 ? -1 : program_.world_rank(what.group, what.peer);
+  const int receiver = what.sending ? peer : what.rank;
+  if (what.sending && is_lost(peer)) hang("is for a rank that is lost, and does not end");
   const auto partner = at(receiver).reference().partner_of(what.number);
+  if (!partner && is_lost(peer)) hang("is from a rank that is lost, and does not end");
   if (partner && !is_unready(what.number) && !is_unready(*partner))
     hang("is matched with " + name_of(planned(*partner)) + " and does not end");
 }
 
 bool simulation::is_unready(int number) const {
-  return !buffers_[static_cast<std::size_t>(number)].ready;
+  return !buffers_[static_cast<std::size_t>(number)].ready && !is_lost(planned(number).rank);
 }
 
 void simulation::check_ends() {
   for (const planned_operation& what : program_.operations) {
-    if (what.left_out) continue;
+    if (what.left_out || is_lost(what.rank)) continue;
     if (!state_of(what.number).ended) throw violation("hang: " + name_of(what) + " was never started");
-    if (what.sending) check_send(what);
+    if (what.sending && !is_lost(program_.world_rank(what.group, what.peer))) check_send(what);
   }
 }
 
@@ -257,6 +280,7 @@ void simulation::check_leftovers() {
   if (!devices_.is_quiet()) throw violation("hang: a group or a set-up on a device does not end");
   demand(sequencer_->state().idle(), "a batch at the sequencer");
   for (int rank = 0; rank < program_.ranks(); ++rank) {
+    if (is_lost(rank)) continue;
     demand(launches_[static_cast<std::size_t>(rank)]->is_idle(), "something at a launch thread");
     demand(sequencer_->state().drained(rank), "a transfer at the sequencer");
     demand(at(rank).endpoint().in_flight() == 0, "an operation under way");

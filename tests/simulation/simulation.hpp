@@ -9,6 +9,7 @@
 #include "world.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -50,6 +51,8 @@ class simulation {
   void plan_end(const planned_operation& what);
   void ended(const planned_operation& what, boost::system::error_code code);
   void leave_if_done(int rank);
+  void lose(int rank);
+  [[nodiscard]] bool is_lost(int rank) const noexcept { return has_lost_ && rank == lost_rank_; }
   void wait_for_readiness(const planned_operation& what);
 
   [[nodiscard]] bool give_up_what_waits();
@@ -86,6 +89,9 @@ class simulation {
   std::vector<std::vector<running_strand>> strands_;
   std::vector<running_operation> operations_;
   std::vector<bool> left_;  ///< ranks that have nothing more to do, and have said so
+  int lost_rank_;
+  std::uint64_t lost_at_;
+  bool has_lost_ = false;  ///< that rank
 };
 
 }  // namespace weft::simulation

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 namespace weft::simulation {
@@ -41,7 +42,7 @@ bool virtual_devices::is_quiet() const {
 // ---- calls
 
 void virtual_devices::create(int rank, communicator_id on, const std::vector<int>& members, callback done) {
-  if (!at(rank).communicators.insert(on).second) throw violation("device: a communicator is created twice");
+  if (!at(rank).communicators.emplace(on, members).second) throw violation("device: a communicator is created twice");
   join_set_up(rank, {on, creation, creation}, members.size(), std::move(done));
 }
 
@@ -93,6 +94,18 @@ void virtual_devices::abort(int rank, communicator_id on) {
   });
   if (found->second.empty()) at(rank).queues.erase(found);
   progress();
+}
+
+std::vector<virtual_devices::communicator_id> virtual_devices::shared_communicators(int rank, int other) {
+  std::vector<communicator_id> shared;
+  for (const auto& [id, members] : at(rank).communicators)
+    if (std::find(members.begin(), members.end(), other) != members.end()) shared.push_back(id);
+  return shared;
+}
+
+void virtual_devices::lose(int rank) {
+  for (const auto& [id, members] : at(rank).communicators) abort(rank, id);
+  at(rank).communicators.clear();
 }
 
 void virtual_devices::end_later(callback done, boost::system::error_code code) {

@@ -10,7 +10,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <tuple>
 #include <vector>
 
@@ -46,6 +45,11 @@ class virtual_devices {
   /// What is under way on this rank's end of a communicator ends as `transfer_aborted`.
   void abort(int rank, communicator_id on);
 
+  /// Communicators that a rank has with another one.
+  [[nodiscard]] std::vector<communicator_id> shared_communicators(int rank, int other);
+  /// A rank is lost, with its device: what is not about to end never does.
+  void lose(int rank);
+
   /// A group may have waited for it, where that is the fault.
   void buffer_became_ready() { progress(); }
 
@@ -64,7 +68,7 @@ class virtual_devices {
   };
   struct device {
     std::map<communicator_id, std::deque<std::unique_ptr<group>>> queues;  ///< without empty ones
-    std::set<communicator_id> communicators;
+    std::map<communicator_id, std::vector<int>> communicators;             ///< their members
     std::size_t residents = 0;
   };
   /// Creating, or connecting one direction of, a communicator.

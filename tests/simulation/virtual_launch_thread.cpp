@@ -8,6 +8,7 @@ namespace {
 
 /// Longer than what is not stuck takes in most runs; and where it does take longer, it is aborted all the same.
 constexpr schedule::ticks launch_timeout = 5'000;
+constexpr schedule::ticks set_up_timeout = 5'000;
 
 }  // namespace
 
@@ -18,29 +19,42 @@ virtual_launch_thread::virtual_launch_thread(world& all, virtual_devices& device
       rank_(rank),
       to_(std::move(to)),
       follower_(rank, how.residency),
-      has_launch_timeout_(how.groups_get_stuck) {}
+      has_launch_timeout_(how.groups_get_stuck),
+      has_set_up_timeout_(how.lost_rank >= 0) {}
 
 void virtual_launch_thread::hear(const from_sequencer& message) {
   wake_with([this, message] { take(message); });
 }
 
 void virtual_launch_thread::wake_with(news what) {
+  if (is_stopped_) return;
   inbox_.push_back(std::move(what));
   if (!std::exchange(wake_planned_, true)) world_.time.after_some_delay([this] { wake(); });
 }
 
 void virtual_launch_thread::wake() {
   wake_planned_ = false;
+  if (is_stopped_) return;
   for (const news& one : std::exchange(inbox_, {})) one();
   advance();
 }
 
 void virtual_launch_thread::take(const from_sequencer& message) {
   if (const auto* shown = std::get_if<identity>(&message)) return follower_.identity_arrived(shown->communicator);
+  if (const auto* lost = std::get_if<gone>(&message)) return rank_gone(lost->rank);
   const auto& entry = std::get<protocol::log_entry>(message);
   if (!std::holds_alternative<protocol::abort>(entry.content)) return follower_.append(entry);
   follower_.failed_elsewhere(entry.communicator, errc::transfer_aborted);
   abort(entry.communicator);
+}
+
+// What NCCL has to offer where a rank is lost: all communicators that it was a member of are aborted.
+void virtual_launch_thread::rank_gone(int rank) {
+  follower_.rank_gone(rank, errc::peer_lost);
+  for (const auto on : devices_.shared_communicators(rank_, rank)) {
+    follower_.failed_here(on, errc::peer_lost);
+    abort(on);
+  }
 }
 
 void virtual_launch_thread::abort(protocol::communicator_id on) {
@@ -51,6 +65,7 @@ void virtual_launch_thread::abort(protocol::communicator_id on) {
 void virtual_launch_thread::advance() {
   while (const auto entry = follower_.next()) {
     const auto on = entry->communicator;
+    if (!std::holds_alternative<protocol::batch>(entry->content)) watch_set_up(on);
     const auto ended = [this](boost::system::error_code code) { wake_with([this, code] { set_up_ended(code); }); };
     if (const auto* creation = std::get_if<protocol::create>(&entry->content)) {
       create(on, *creation, ended);
@@ -81,11 +96,10 @@ void virtual_launch_thread::set_up_ended(boost::system::error_code code) {
 
 void virtual_launch_thread::issue(protocol::communicator_id on, std::uint64_t number, const protocol::batch& what) {
   std::vector<virtual_devices::operation> group;
-  launched_batch& launched = launched_[number];
-  launched.on = on;
+  launched_[number].on = on;
   for (const protocol::transfer& one : what.transfers) {
-    if (one.source == rank_) add_operation(on, group, launched.names, one, true);
-    if (one.destination == rank_) add_operation(on, group, launched.names, one, false);
+    if (one.source == rank_) add_operation(number, group, one, true);
+    if (one.destination == rank_) add_operation(number, group, one, false);
   }
   world_.note(rank_, "launches entry ", number, " with ", group.size(), " operations on ", on);
   const auto ended = [this, number](boost::system::error_code code) {
@@ -99,24 +113,35 @@ void virtual_launch_thread::issue(protocol::communicator_id on, std::uint64_t nu
 void virtual_launch_thread::watch(std::uint64_t number) {
   world_.time.after(launch_timeout, [this, number] {
     const auto found = launched_.find(number);
-    if (found == launched_.end() || follower_.failure_of(found->second.on) != nullptr) return;
+    if (is_stopped_ || found == launched_.end() || follower_.failure_of(found->second.on) != nullptr) return;
     follower_.failed_here(found->second.on, errc::transfer_aborted);
     abort(found->second.on);
     wake_with([] {});
   });
 }
 
-void virtual_launch_thread::add_operation(protocol::communicator_id on, std::vector<virtual_devices::operation>& group,
-                                          std::vector<protocol::operation_id>& names, const protocol::transfer& one,
-                                          bool sending) {
+// It may wait for a rank that is lost.
+void virtual_launch_thread::watch_set_up(protocol::communicator_id on) {
+  ++set_ups_;
+  if (!has_set_up_timeout_) return;
+  world_.time.after(set_up_timeout, [this, on, watched = set_ups_] {
+    if (!is_stopped_ && watched == set_ups_ && follower_.is_setting_up()) abort(on);
+  });
+}
+
+void virtual_launch_thread::add_operation(std::uint64_t number, std::vector<virtual_devices::operation>& group,
+                                          const protocol::transfer& one, bool sending) {
   const protocol::operation_id id = sending ? one.send : one.receive;
   const auto found = published_.find(id);
   if (found == published_.end()) return;  // taken back: the other end waits for it
   buffer* const memory = found->second;
   published_.erase(found);
-  if (const auto* failure = follower_.failure_of(on)) return to_.transferred(id, *failure);
-  group.push_back({sending ? one.destination : one.source, sending, memory});
-  names.push_back(id);
+  const int peer = sending ? one.destination : one.source;
+  if (const auto absence = follower_.absence(peer, number)) return to_.transferred(id, *absence);
+  launched_batch& launched = launched_[number];
+  if (const auto failure = follower_.failure_for(launched.on, peer)) return to_.transferred(id, *failure);
+  group.push_back({peer, sending, memory});
+  launched.names.push_back(id);
 }
 
 void virtual_launch_thread::batch_ended(std::uint64_t number, boost::system::error_code code) {

@@ -26,7 +26,10 @@ struct finished {
 struct failed {
   protocol::communicator_id communicator;
 };
-using from_sequencer = std::variant<protocol::log_entry, identity>;
+struct gone {
+  int rank;  ///< lost
+};
+using from_sequencer = std::variant<protocol::log_entry, identity, gone>;
 struct leaving {};
 using to_sequencer = std::variant<finished, identity, failed, leaving>;
 /// @}
@@ -47,6 +50,8 @@ class virtual_launch_thread {
 
   /// This rank has nothing more to do with others.
   void leave() { to_.report(leaving{}); }
+  /// This rank is lost: it does nothing any more.
+  void stop() { is_stopped_ = true; }
   /// The log's link has brought something.
   void hear(const from_sequencer& message);
 
@@ -67,9 +72,11 @@ class virtual_launch_thread {
   void advance();
   void create(protocol::communicator_id on, const protocol::create& what, virtual_devices::callback ended);
   void issue(protocol::communicator_id on, std::uint64_t number, const protocol::batch& what);
-  void add_operation(protocol::communicator_id on, std::vector<virtual_devices::operation>& group,
-                     std::vector<protocol::operation_id>& names, const protocol::transfer& one, bool sending);
+  void add_operation(std::uint64_t number, std::vector<virtual_devices::operation>& group,
+                     const protocol::transfer& one, bool sending);
   void watch(std::uint64_t number);
+  void watch_set_up(protocol::communicator_id on);
+  void rank_gone(int rank);
   void set_up_ended(boost::system::error_code code);
   void batch_ended(std::uint64_t number, boost::system::error_code code);
   void abort(protocol::communicator_id on);
@@ -82,8 +89,11 @@ class virtual_launch_thread {
   std::unordered_map<protocol::operation_id, buffer*> published_;
   std::map<std::uint64_t, launched_batch> launched_;
   bool has_launch_timeout_;
+  bool has_set_up_timeout_;
+  std::uint64_t set_ups_ = 0;  ///< begun
   std::vector<news> inbox_;
   bool wake_planned_ = false;
+  bool is_stopped_ = false;
 };
 
 }  // namespace weft::simulation

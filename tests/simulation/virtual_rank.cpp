@@ -39,14 +39,16 @@ virtual_rank::virtual_rank(world& all, const program& what, std::vector<buffer>&
       buffers_(buffers),
       launch_(launch),
       rank_(rank),
-      groups_get_stuck_(how.groups_get_stuck),
+      groups_are_aborted_(how.groups_get_stuck || how.lost_rank >= 0),
       to_(std::move(to)),
       endpoint_(rank, std::vector<std::size_t>(ranks_of(what), credit_units), limits),
-      reference_(what) {}
+      reference_(what),
+      lost_rank_(how.lost_rank) {}
 
 /// Lets the endpoint decide, does what it wants, and then looks at what has come of it.
 template <class Call>
 void virtual_rank::event(Call call) {
+  if (is_stopped_) return;
   call();
   for (std::size_t i = 0; i < actions_.size(); ++i) {
     const protocol::action next = actions_[i];
@@ -79,7 +81,7 @@ void virtual_rank::start(const planned_operation& what, protocol::group_number g
 
 void virtual_rank::cancel(const planned_operation& what, errc why) {
   const auto found = names_.find(what.number);
-  if (found == names_.end() || !asked_to_leave_.emplace(what.number, why).second) return;
+  if (is_stopped_ || found == names_.end() || !asked_to_leave_.emplace(what.number, why).second) return;
   world_.note(rank_, why == errc::cancelled ? "cancels " : "gives up ", what);
   const protocol::operation_id id = found->second;
   event([&] { endpoint_.cancel(id, why, actions_); });
@@ -94,12 +96,24 @@ void virtual_rank::make_ready(const planned_operation& what) {
 
 // ---- what comes from elsewhere
 
+// What arrived whole can still be received, and nothing else of that rank's.
+void virtual_rank::peer_lost(int peer) {
+  has_lost_ = true;
+  std::set<int> unreachable;
+  for (const planned_operation& one : program_.operations)
+    if (one.sending && one.rank == peer && !arrived_whole_.contains(one.number)) unreachable.insert(one.number);
+  reference_.drop(std::move(unreachable));
+  event([&] { endpoint_.on_peer_gone(peer, errc::peer_lost, actions_); });
+}
+
 void virtual_rank::answer_withdrawal(protocol::operation_id receive, bool granted) {
   event([&] { endpoint_.on_match_withdrawal(receive, granted, actions_); });
 }
 
 void virtual_rank::transferred(protocol::operation_id id, boost::system::error_code code) {
+  by_launch_thread_ = true;
   event([&] { endpoint_.on_transferred(id, code, actions_); });
+  by_launch_thread_ = false;
 }
 
 template <class Body>
@@ -114,6 +128,7 @@ void virtual_rank::pass(bool (protocol::endpoint::*handler)(int, const Body&, pr
 }
 
 void virtual_rank::deliver(int peer, const packet& arrived) {
+  if (is_stopped_) return;
   switch (arrived.type) {
     case message_type::announce:
       return deliver_announce(peer, arrived);
@@ -145,6 +160,7 @@ void virtual_rank::deliver_announce(int peer, const packet& arrived) {
   const int send = to_.number_of(peer, body.send);
   world_.note(rank_, "hears of message ", message_of(send), " from ", peer);
   reference_.arrive(send);
+  if (body.has_payload != 0) arrived_whole_.insert(send);
   arriving_ = &arrived.content;
   pass(&protocol::endpoint::on_announce, peer, arrived);
   arriving_ = nullptr;
@@ -230,13 +246,29 @@ void virtual_rank::complete(const protocol::action& next) {
   (void)launch_.revoke(next.operation);
   const planned_operation& what = planned(number);
   const bool within_rank = what.sending && program_.world_rank(what.group, what.peer) == rank_;
-  const bool leaves = next.code == errc::cancelled || next.code == errc::timed_out;
+  const bool leaves = next.code == errc::cancelled || next.code == errc::timed_out ||
+                      (next.code == errc::peer_lost && !by_launch_thread_);
+  ended_.push_back({number, next.code, is_excused(what, next.code)});
   if (leaves && (!what.sending || within_rank)) left_.insert(number);
-  ended_.push_back({number, next.code});
+}
+
+bool virtual_rank::is_excused(const planned_operation& what, boost::system::error_code code) const {
+  if (code == errc::transfer_aborted) return groups_are_aborted_ && by_launch_thread_;
+  // The launch thread may hear of it first.
+  return code == errc::peer_lost && (has_lost_ || by_launch_thread_) && needs(lost_rank_, what);
+}
+
+/// Whether an operation cannot succeed without that rank.
+bool virtual_rank::needs(int peer, const planned_operation& what) const {
+  if (what.peer >= 0) return program_.world_rank(what.group, what.peer) == peer;
+  if (const auto send = reference_.message_of(what.number); send && planned(*send).rank == peer) return true;
+  const auto& members = program_.groups[static_cast<std::size_t>(what.group)].members;
+  return std::all_of(members.begin(), members.end(), [&](int member) { return member == rank_ || member == peer; });
 }
 
 void virtual_rank::pump(stream_job job) {
   world_.time.after_some_delay([this, job]() mutable {
+    if (is_stopped_ || endpoint_.is_gone(job.peer)) return;
     const buffer& from = memory_of(job.send);
     from.touch("a link");
     const std::size_t size = std::min(most_per_packet, from.content.size() - job.sent);
@@ -300,7 +332,7 @@ void virtual_rank::check_end(const end_of_operation& ended) {
     reference_.end(ended.number);
     return;
   }
-  if (ended.code == errc::transfer_aborted && groups_get_stuck_) return reference_.end(ended.number);
+  if (ended.is_excused) return reference_.end(ended.number);
   if (!ended.code || ended.code == errc::size_mismatch) return;  // of a send: compared with its receive at the end
   const auto asked = asked_to_leave_.find(ended.number);
   if (asked == asked_to_leave_.end() || ended.code != asked->second)

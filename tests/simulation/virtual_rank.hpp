@@ -46,7 +46,12 @@ class virtual_rank {
   void cancel(const planned_operation& what, errc why);
   void make_ready(const planned_operation& what);
 
+  /// This rank is lost: it does nothing any more.
+  void stop() { is_stopped_ = true; }
+
   // What comes from elsewhere.
+  /// The link from that rank has ended, after all that it had sent.
+  void peer_lost(int peer);
   void deliver(int peer, const packet& arrived);
   void answer_withdrawal(protocol::operation_id receive, bool granted);
   void transferred(protocol::operation_id id, boost::system::error_code code);
@@ -70,6 +75,7 @@ class virtual_rank {
   struct end_of_operation {
     int number;
     boost::system::error_code code;
+    bool is_excused;  ///< by what has happened to ranks or devices
   };
 
   template <class Call>
@@ -81,6 +87,8 @@ class virtual_rank {
   void perform(const protocol::action& next);
   void transmit(const protocol::action& next);
   void complete(const protocol::action& next);
+  [[nodiscard]] bool is_excused(const planned_operation& what, boost::system::error_code code) const;
+  [[nodiscard]] bool needs(int peer, const planned_operation& what) const;
   void settle();
   void check_end(const end_of_operation& ended);
   void check_received(const planned_operation& receive, int send);
@@ -101,7 +109,8 @@ class virtual_rank {
   std::vector<buffer>& buffers_;
   virtual_launch_thread& launch_;
   int rank_;
-  bool groups_get_stuck_;
+  bool groups_are_aborted_;
+  bool is_stopped_ = false;
   connections to_;
   protocol::endpoint endpoint_;
   protocol::actions actions_;
@@ -112,6 +121,9 @@ class virtual_rank {
   std::map<int, errc> asked_to_leave_;
   std::set<int> delivered_;
   std::set<int> mismatched_;
+  std::set<int> arrived_whole_;                                      ///< sends whose payload came along
+  int lost_rank_;                                                    ///< at some time, or none
+  bool has_lost_ = false;                                            ///< its link has ended
   std::unordered_map<protocol::operation_id, std::size_t> written_;  ///< of receives on a stream
   const buffer::contents* arriving_ = nullptr;
   std::map<std::uint32_t, buffer::contents> kept_;
@@ -119,6 +131,7 @@ class virtual_rank {
   // Of the event under way.
   std::set<int> left_;
   std::vector<end_of_operation> ended_;
+  bool by_launch_thread_ = false;
 };
 
 /// What the send of that number carries.

@@ -57,6 +57,14 @@ class virtual_sequencer {
     distribute();
   }
 
+  /// The link of its launch thread has ended.
+  void lose(int rank) {
+    for (int other = 0; other < static_cast<int>(down_.size()); ++other)
+      if (other != rank) send(other, gone{rank});
+    sequencer_.rank_gone(rank, out_);
+    distribute();
+  }
+
   [[nodiscard]] const protocol::sequencer& state() const noexcept { return sequencer_; }
 
  private:

@@ -19,6 +19,7 @@ enum class mutation : std::uint8_t {
   withdraw_from_log,     ///< the sequencer takes back what is in the log already
   wildcard_overtakes,    ///< a receive with a wildcard takes the latest message, of all lanes
   leak_credit,           ///< credit is not given back
+  await_lost,            ///< the sequencer waits for the reports of a rank that is lost
   requeue_at_end,        ///< a message whose receive was withdrawn goes behind all others, of all lanes
 };
 

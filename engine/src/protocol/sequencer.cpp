@@ -91,7 +91,8 @@ void sequencer::forget(int rank, outbox& out) {
   // The names first: finishing a batch may append new ones, which this rank has no part in.
   std::vector<std::uint64_t> entries;
   for (const auto& [entry, unfinished] : unfinished_) entries.push_back(entry);
-  for (const std::uint64_t entry : entries) (void)finished(rank, entry, out);
+  for (const std::uint64_t entry : entries)
+    if (!is_mutated(mutation::await_lost)) (void)finished(rank, entry, out);
   for (const communicator_id pair : std::vector(state_of(rank).pairs)) {
     if (!communicators_.at(pair).is_idle()) continue;
     append_evict(pair, out);

@@ -28,6 +28,15 @@ void abandon(engine_core& core, waiter& who) noexcept {
 void complete_soon(engine_core& core, waiter& who, boost::system::error_code code, operation_details details) {
   core.complete_soon(who, code, std::move(details));
 }
+void start_reserve(engine_core& core, waiter& who, const group& within, std::span<const int> peers) {
+  core.start_reserve(who, within, peers);
+}
+void cancel_reserve(engine_core& core, waiter& who) noexcept {
+  core.end_reserve_wait(who, true);
+}
+void abandon_reserve(engine_core& core, waiter& who) noexcept {
+  core.end_reserve_wait(who, false);
+}
 void start_split(engine_core& core, waiter& who, const group& parent, int color, int key) {
   core.start_split(who, parent, color, key);
 }

@@ -58,6 +58,8 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void start_split(waiter& who, const group& parent, int color, int key);
   /// Its waiter goes; with `complete`, it is told that it was cancelled.
   void end_split_wait(waiter& who, bool complete) noexcept;
+  void start_reserve(waiter& who, const group& within, std::span<const int> peers);
+  void end_reserve_wait(waiter& who, bool complete) noexcept;
   [[nodiscard]] const group& root() const noexcept { return groups_.front(); }
   [[nodiscard]] std::shared_ptr<device_block> allocate(std::size_t bytes, element_type element);
   void cancel(waiter& who, boost::asio::cancellation_type kinds) noexcept;
@@ -118,6 +120,11 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void on_split_done(const protocol::split_answer& answer);
   void fail_splits(errc why);
 
+  // pairs ahead of their use: engine_reservations.cpp
+  bool on_reserved(std::span<const std::byte> body);
+  void end_reservation(std::size_t index, boost::system::error_code code);
+  void fail_reservations(errc why);
+
   // what a device does beside transfers: engine_chores.cpp
   [[nodiscard]] errc prepare(protocol::operation_id id, const operation_request& request, operation_details& details);
   [[nodiscard]] errc await_work(protocol::operation_id id, const device_work& work, operation_details& details);
@@ -159,6 +166,15 @@ class engine_core final : public link_owner, public launch_events, public std::e
   static constexpr std::uint64_t first_delivery = std::uint64_t{0xffff'ffff} << 32;
   [[nodiscard]] static constexpr bool is_delivery(std::uint64_t name) noexcept { return name >= first_delivery; }
 
+  /// Pair communicators that somebody waits for.
+  struct reservation {
+    waiter* who;
+    const detail::group* within;
+    std::vector<int> open;  ///< ranks of the engine's group that no answer has come for
+    boost::system::error_code code{};
+    operation_details details;
+  };
+
   boost::asio::any_io_executor executor_;
   engine_options options_;
 
@@ -170,6 +186,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   std::span<const std::byte> arriving_payload_;          ///< of the announcement being read
   std::deque<group> groups_;                             ///< the one that was joined, and those that were split off
   std::map<std::uint64_t, std::deque<waiter*>> splits_;  ///< under way, by parent; null where nobody waits any more
+  std::vector<reservation> reservations_;
   operation_records records_;
   kept_payloads kept_;
   deadline_queue<std::chrono::steady_clock::time_point> deadlines_;

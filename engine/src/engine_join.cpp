@@ -312,6 +312,7 @@ asio::awaitable<void> engine_core::close() {
     life_ = life::closing;
     endpoint_->close(actions_);
     fail_splits(errc::closed);
+    fail_reservations(errc::closed);
     perform();
     schedule();
   }
@@ -377,6 +378,7 @@ void engine_core::stop() {
   if (chores_) chores_->come_to_rest();
   if (endpoint_) endpoint_->end_all(errc::closed, actions_);
   fail_splits(errc::closed);
+  fail_reservations(errc::closed);
   perform();
   while (!deliveries_.empty()) end_delivery(deliveries_.begin()->first, errc::closed);
   report_link_.reset();  // it shares this object

@@ -147,6 +147,7 @@ void engine_core::take_launch_news() {
       case launch_news::kind::log_lost:
         endpoint_->on_log_lost(actions_);
         fail_splits(errc::sequencer_lost);
+        fail_reservations(errc::sequencer_lost);
         if (life_ == life::joined) log(log_level::warning, "rank 0 is gone: device and pair transfers are unusable");
         break;
       case launch_news::kind::group_opened:

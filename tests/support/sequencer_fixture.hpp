@@ -45,6 +45,10 @@ class sequencer_fixture {
     deliver();
     return accepted;
   }
+  void reserve(int rank, int peer) {
+    sequencer_.reserve(rank, peer, out_);
+    deliver();
+  }
   void lose(int rank) {
     sequencer_.rank_gone(rank, out_);
     deliver();

@@ -147,3 +147,71 @@ TEST_CASE("the report on a batch stands for all before it on the same communicat
   CHECK(all.finish(1, last));
   CHECK(all.batches(0).size() == 3);
 }
+
+TEST_CASE("a reserved pair is created and connected both ways, and answered for when both ranks have done it") {
+  sequencer_fixture all(3);
+  all.reserve(2, 1);
+  for (const int rank : {1, 2}) {
+    CHECK(entries_of<create>(all, rank).size() == 1);
+    CHECK(entries_of<connect>(all, rank).size() == 2);
+    REQUIRE(all.batches(rank).size() == 1);
+    CHECK(transfers(all.batches(rank).front()).empty());
+  }
+  CHECK(all.log(0).empty());
+  (void)all.finish(1, all.batches(1).front().number);
+  CHECK(all.subject().take_answers().empty());
+  (void)all.finish(2, all.batches(2).front().number);
+  const auto answers = all.subject().take_answers();
+  REQUIRE(answers.size() == 1);
+  CHECK(answers.front().rank == 2);
+  CHECK(answers.front().peer == 1);
+  CHECK(answers.front().end == reservation_end::made);
+  CHECK(all.subject().idle());
+  CHECK(all.subject().drained(1));
+
+  all.match(pair, between(1, 2));  // nothing is left to set up
+  CHECK(entries_of<create>(all, 1).size() == 1);
+  CHECK(entries_of<connect>(all, 1).size() == 2);
+}
+
+TEST_CASE("a reservation behind transfers of its pair is answered for after them, each wish once") {
+  sequencer_fixture all(2);
+  for (std::uint64_t i = 1; i <= 4; ++i) all.match(pair, between(0, 1, i));
+  all.reserve(0, 1);
+  all.reserve(1, 0);
+  CHECK(all.subject().take_answers().empty());
+  std::size_t answered = 0;
+  for (std::size_t i = 0; i < all.batches(0).size(); ++i) {
+    CHECK(answered == 0);
+    all.finish_everywhere(all.batches(0)[i].number);
+    answered += all.subject().take_answers().size();
+  }
+  CHECK(answered == 2);
+  std::size_t carried = 0;
+  for (const log_entry& one : all.batches(0)) carried += transfers(one).size();
+  CHECK(carried == 4);
+}
+
+TEST_CASE("a reservation without room, of a communicator that fails or with a rank that goes is answered for by name") {
+  sequencer_fixture all(4, {.pair_budget = 1, .eviction_patience = 1000});
+  const auto ends = [&all] {
+    std::vector<reservation_end> found;
+    for (const reservation_answer& one : all.subject().take_answers()) found.push_back(one.end);
+    return found;
+  };
+  carry_out(all, 0, 1);
+  all.reserve(0, 2);
+  CHECK(ends() == std::vector{reservation_end::no_room});
+
+  all.reserve(2, 3);
+  (void)all.fail(3, entries_of<create>(all, 2).back().communicator);
+  all.finish_everywhere(all.batches(2).back().number);
+  CHECK(ends() == std::vector{reservation_end::failed});
+
+  all.reserve(2, 3);
+  (void)all.finish(2, all.batches(2).back().number);
+  all.lose(3);
+  CHECK(ends() == std::vector{reservation_end::peer_gone});
+  all.reserve(2, 3);
+  CHECK(ends() == std::vector{reservation_end::peer_gone});
+}

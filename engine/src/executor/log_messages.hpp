@@ -33,6 +33,8 @@ enum class log_message : std::uint8_t {
   abort,             ///< log, out of turn
   failed,            ///< rank: a communicator has failed there
   log_end,           ///< sequencer: to a rank that leaves, after the last entry for it
+  reserve,           ///< rank: wants its pair communicator with another one
+  reserved,          ///< sequencer: how that has ended
 };
 
 struct match_body {
@@ -66,6 +68,11 @@ struct split_done_body {
   std::int32_t gone;
   std::uint32_t members;
   std::uint32_t reserved;
+};
+
+struct reserve_body {
+  std::int32_t peer;
+  std::uint32_t end;  ///< of `reserved`: a `protocol::reservation_end`; 0 in `reserve`
 };
 
 struct finished_body {

@@ -86,6 +86,9 @@ bool sequencer_server::on_message(message_link& link, std::uint8_t type, std::sp
     case log_message::failed:
       if (!on_failed(link.peer(), body)) return false;
       break;
+    case log_message::reserve:
+      if (!on_reserve(link.peer(), body)) return false;
+      break;
     case log_message::split:
       if (!on_split(link.peer(), body)) return false;
       break;
@@ -139,6 +142,14 @@ bool sequencer_server::on_withdraw_match(message_link& link, std::span<const std
 bool sequencer_server::on_failed(int from, std::span<const std::byte> body) {
   const auto failed = protocol::parse<communicator_body>(body);
   return failed && sequencer_.failed(from, failed->communicator, outbox_);
+}
+
+bool sequencer_server::on_reserve(int from, std::span<const std::byte> body) {
+  const auto wish = protocol::parse<reserve_body>(body);
+  const int ranks = static_cast<int>(ranks_.size());
+  if (!wish || wish->peer < 0 || wish->peer >= ranks || wish->peer == from) return false;
+  sequencer_.reserve(from, wish->peer, outbox_);
+  return true;
 }
 
 bool sequencer_server::on_split(int from, std::span<const std::byte> body) {
@@ -205,6 +216,13 @@ void sequencer_server::distribute() {
     send(rank, type, encoded_);
   }
   outbox_.clear();
+  for (const protocol::reservation_answer& answer : sequencer_.take_answers()) {
+    const auto& link = ranks_[static_cast<std::size_t>(answer.rank)].report;
+    if (!link || !link->is_open()) continue;
+    link->append(static_cast<std::uint8_t>(log_message::reserved),
+                 reserve_body{answer.peer, static_cast<std::uint32_t>(answer.end)});
+    link->flush();
+  }
 }
 
 }  // namespace weft::detail

@@ -54,7 +54,8 @@ class sequencer_server final : private link_owner {
   [[nodiscard]] std::optional<match_body> parse_match(int from, std::span<const std::byte> body) const;
   [[nodiscard]] bool on_match(int from, std::span<const std::byte> body);
   [[nodiscard]] bool on_withdraw_match(message_link& link, std::span<const std::byte> body);
-  [[nodiscard]] bool on_failed(int from, std::span<const std::byte> body);
+  [[nodiscard]] bool on_reserve(int from, std::span<const std::byte> body);
+  bool on_failed(int from, std::span<const std::byte> body);
   [[nodiscard]] bool on_split(int from, std::span<const std::byte> body);
   void answer_splits();
   [[nodiscard]] bool on_unique_id(int from, std::span<const std::byte> body);

@@ -32,6 +32,9 @@ struct transfer {
   std::uint64_t bytes = 0;
   group_number group = root_group;  ///< whose communicator carries it, unless a pair's does
 
+  /// Of no operations: it is there to have its direction connected ahead of use, and is in no batch of the log's.
+  [[nodiscard]] bool is_reservation() const noexcept { return send == 0; }
+
   friend bool operator==(const transfer&, const transfer&) = default;
 };
 
@@ -65,6 +68,19 @@ struct log_entry {
   std::uint64_t number = 0;  ///< increases over the whole log, from 1
   communicator_id communicator = group_communicator;
   std::variant<create, connect, batch, evict, abort> content;
+};
+
+/// How a rank's wish for a pair communicator has ended.
+enum class reservation_end : std::uint8_t {
+  made,       ///< it is there, and connected in both directions
+  no_room,    ///< one of the two has as many as it may, and needs them
+  failed,     ///< the communicator has
+  peer_gone,  ///< the other rank was lost, or has left
+};
+struct reservation_answer {
+  int rank = -1;  ///< who had asked
+  int peer = -1;
+  reservation_end end = reservation_end::made;
 };
 
 /// An entry on its way to one rank.

@@ -33,6 +33,23 @@ void sequencer::matched(communicator_kind kind, const transfer& what, outbox& ou
   append_batches(id, out);
 }
 
+void sequencer::reserve(int rank, int peer, outbox& out) {
+  const auto [low, high] = std::minmax(rank, peer);
+  if (state_of(rank).gone) return;
+  const auto pair = state_of(peer).gone ? std::nullopt : open_pair(low, high, out);
+  if (!pair) {
+    answers_.push_back({rank, peer, state_of(peer).gone ? reservation_end::peer_gone : reservation_end::no_room});
+    return;
+  }
+  reservation& wanted = reservations_[{low, high}];
+  wanted.answers.push_back({rank, peer});
+  for (const auto& [source, destination] : {std::pair(low, high), std::pair(high, low)}) {
+    communicators_.at(*pair).pending.add({.source = source, .destination = destination});
+    ++wanted.connections;
+  }
+  append_batches(*pair, out);
+}
+
 bool sequencer::withdraw(communicator_kind kind, const transfer& what) {
   const auto withdraw_from = [&](communicator_id id) { return communicators_.at(id).pending.withdraw(what); };
   bool found = false;
@@ -69,8 +86,17 @@ bool sequencer::is_over(std::uint64_t entry, int reporting) {
   if (!state_of(reporting).gone) state_of(reporting).open_transfers -= own->transfers;
   unreported.erase(own);
   if (!unreported.empty()) return false;
-  unfinished_.erase(entry);
+  const open_entry over = std::move(unfinished_.extract(entry).mapped());
+  answer(over.reservations, communicators_.at(over.communicator).aborted);
   return true;
+}
+
+void sequencer::answer(std::vector<reservation_answer> ended, bool has_failed) {
+  for (reservation_answer& one : ended) {
+    if (has_failed) one.end = reservation_end::failed;
+    if (state_of(one.peer).gone) one.end = reservation_end::peer_gone;
+    answers_.push_back(one);
+  }
 }
 
 void sequencer::rank_leaves(int rank, outbox& out) {
@@ -179,6 +205,7 @@ void sequencer::append_batch(communicator_id id, outbox& out) {
   }
   open_entry& unfinished = unfinished_[last_entry_];
   unfinished.communicator = id;
+  unfinished.reservations = take_reservations();
   for (std::size_t i = begin; i < out.size(); ++i) {
     unfinished.unreported.push_back({out[i].rank, std::get<batch>(out[i].entry.content).transfers.size()});
     state_of(out[i].rank).part = 0;
@@ -195,7 +222,20 @@ void sequencer::append_part(int rank, communicator_id id, const transfer& what, 
     out.push_back({rank, {last_entry_, id, batch{}}});
     state.part = out.size();
   }
-  std::get<batch>(out[state.part - 1].entry.content).transfers.push_back(what);
+  if (!what.is_reservation()) std::get<batch>(out[state.part - 1].entry.content).transfers.push_back(what);
+}
+
+// Those whose last connection is in the batch that is being appended.
+std::vector<reservation_answer> sequencer::take_reservations() {
+  std::vector<reservation_answer> ended;
+  for (const auto& [what, first_use] : taken_) {
+    if (!what.is_reservation()) continue;
+    const auto wanted = reservations_.find(std::minmax(what.source, what.destination));
+    if (--wanted->second.connections != 0) continue;
+    ended = std::move(wanted->second.answers);  // a batch with a reservation is of one pair
+    reservations_.erase(wanted);
+  }
+  return ended;
 }
 
 }  // namespace weft::protocol

@@ -53,6 +53,11 @@ class sequencer {
   /// Takes a matched transfer back. False: too late, it is in the log (or never came here).
   bool withdraw(communicator_kind kind, const transfer& what);
 
+  /// A rank wants its pair communicator with another one made and connected before it is used. Each wish is answered
+  /// once, by `take_answers`.
+  void reserve(int rank, int peer, outbox& out);
+  [[nodiscard]] std::vector<reservation_answer> take_answers() { return std::exchange(answers_, {}); }
+
   /// A rank's part of a batch or eviction is over, whatever the outcome, and so are those of the communicator before
   /// it. False, without effect, if it owes no such report.
   bool finished(int rank, std::uint64_t entry, outbox& out);
@@ -116,6 +121,7 @@ class sequencer {
   struct open_entry {
     communicator_id communicator = group_communicator;
     std::vector<share> unreported;
+    std::vector<reservation_answer> reservations;  ///< that end with it
 
     [[nodiscard]] bool is_owed_by(int rank) const {
       return std::any_of(unreported.begin(), unreported.end(), [=](share one) { return one.rank == rank; });
@@ -129,6 +135,8 @@ class sequencer {
   }
   void count(const transfer& what, bool opened);
   [[nodiscard]] bool is_over(std::uint64_t entry, int reporting);
+  [[nodiscard]] std::vector<reservation_answer> take_reservations();
+  void answer(std::vector<reservation_answer> ended, bool has_failed);
   void append_batches(communicator_id id, outbox& out);
   void drop_orphans();
   void append_set_ups(communicator_id id, outbox& out);
@@ -157,6 +165,13 @@ class sequencer {
   std::vector<std::optional<communicator_id>> group_communicators_;     ///< by number, once they are in use
   std::map<std::uint64_t, open_entry> unfinished_;                      ///< by entry
   std::unordered_map<communicator_id, std::vector<int>> unidentified_;  ///< members, of those that are being created
+  /// Wishes that are in no batch yet, by low and high rank.
+  struct reservation {
+    std::vector<reservation_answer> answers;
+    std::size_t connections = 0;  ///< that are to be in a batch before they are
+  };
+  std::map<std::pair<int, int>, reservation> reservations_;
+  std::vector<reservation_answer> answers_;
   std::uint64_t last_entry_ = 0;
   communicator_id next_communicator_ = group_communicator;
 

@@ -28,6 +28,8 @@ using send_operation = coro::async_operation<detail::send_source>;
 using receive_operation = coro::async_operation<detail::receive_source>;
 /// What `communicator::batch` returns; it yields `batch_result`.
 using batch_operation = coro::async_operation<detail::batch_source>;
+/// What `communicator::reserve` returns; it yields `reserved`.
+using reserve_operation = coro::async_operation<detail::reserve_source>;
 
 namespace detail {
 class split_source;
@@ -144,6 +146,23 @@ class communicator {
   [[nodiscard]] batch_operation batch(const weft::batch& operations) const {
     return batch_operation(detail::batch_source(place_, operations.items_));
   }
+
+  /// Has the pair communicators of this rank and `peers` made and connected in both directions, so that the first
+  /// transfer by the route `pair` need not wait for that: creating one with NCCL takes a large part of a second. The
+  /// other ends do nothing for it. Whatever is there already is kept. Completion:
+  /// `void(boost::system::error_code, reserved)`, once all are there, or have failed: with `set_up_failed` also where
+  /// `engine_options::pair_budget` has no room for one (transfers with that rank take the group's communicator), with
+  /// `rank_out_of_range` for this rank itself. Cancellation ends the wait, not the making. Like any pair it may give
+  /// way to others once it has been idle for long.
+  /// @{
+  [[nodiscard]] reserve_operation reserve(std::vector<int> peers) const {
+    return reserve_operation(detail::reserve_source(place_, std::move(peers)));
+  }
+  template <std::same_as<int>... Ranks>
+  [[nodiscard]] reserve_operation reserve(Ranks... peers) const {
+    return reserve(std::vector<int>{peers...});
+  }
+  /// @}
 
   /// Forms groups out of this one, as every member of it must ask for: those of one color are together, numbered by
   /// key, and where keys are equal by their rank here. A negative color (`no_color`) is in no group: the communicator

@@ -14,7 +14,7 @@ class error_code;
 namespace weft {
 
 /// What an operation does; `none` in errors that are about no operation.
-enum class operation_kind : std::uint8_t { none, send, receive, split };
+enum class operation_kind : std::uint8_t { none, send, receive, split, reserve };
 
 /// How far an operation had come.
 enum class phase : std::uint8_t {
@@ -52,7 +52,7 @@ struct operation_details {
   [[nodiscard]] std::uint64_t bytes() const noexcept { return here.bytes; }
 };
 
-/// "send", "receive", "split".
+/// "send", "receive", "split", "reserve".
 [[nodiscard]] std::string_view name(operation_kind kind) noexcept;
 /// The name of the enumerator.
 [[nodiscard]] std::string_view name(phase at) noexcept;

@@ -29,6 +29,15 @@ struct sent {
   [[noreturn]] void raise(boost::system::error_code code) const { throw error(code, details); }
 };
 
+/// What a reservation completes with.
+struct reserved {
+  static constexpr bool raises = true;  ///< a failed `co_await` calls `raise`
+  operation_details details;            ///< of one that failed: the peer is the first one that it failed with
+
+  /// Throws the `weft::error` of a failed reservation.
+  [[noreturn]] void raise(boost::system::error_code code) const { throw error(code, details); }
+};
+
 /// What a receive into buffers completes with.
 struct received : envelope {
   static constexpr bool raises = true;  ///< a failed `co_await` calls `raise`

@@ -106,6 +106,11 @@ void start_split(engine_core& core, waiter& who, const group& parent, int color,
 void cancel_split(engine_core& core, waiter& who) noexcept;
 void abandon_split(engine_core& core, waiter& who) noexcept;
 
+/// Has the pair communicators with ranks of a group made and connected, which goes on where its waiter went away.
+void start_reserve(engine_core& core, waiter& who, const group& within, std::span<const int> peers);
+void cancel_reserve(engine_core& core, waiter& who) noexcept;
+void abandon_reserve(engine_core& core, waiter& who) noexcept;
+
 [[nodiscard]] communicator_stats stats(engine_core& core);
 /// Text that stays as long as the process.
 [[nodiscard]] std::string_view device_name(const engine_core& core) noexcept;

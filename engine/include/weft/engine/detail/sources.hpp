@@ -91,6 +91,24 @@ class buffer_source : public operation_source_base {
   std::shared_ptr<owned_memory> owner_;
 };
 
+class reserve_source : public operation_source_base {
+ public:
+  using result_type = reserved;
+
+  reserve_source(place within, std::vector<int> peers)
+      : operation_source_base(std::move(within)), peers_(std::move(peers)) {}
+
+  void start(waiter& who) { start_reserve(*place_.core, who, *place_.group, peers_); }
+  void cancel(waiter& who, boost::asio::cancellation_type) noexcept { cancel_reserve(*place_.core, who); }
+  void abandon(waiter& who) noexcept { abandon_reserve(*place_.core, who); }
+  [[nodiscard]] static result_type finish(boost::system::error_code&, outcome&& ended) {
+    return {std::move(ended.details)};
+  }
+
+ private:
+  std::vector<int> peers_;
+};
+
 using send_source = buffer_source<destination, sent>;
 using receive_source = buffer_source<origin, received>;
 

@@ -12,9 +12,19 @@ namespace {
 
 using protocol::reservation_end;
 
-errc code_of(reservation_end end, const std::optional<errc>& noticed) {
-  if (end == reservation_end::peer_gone) return noticed.value_or(errc::peer_lost);
-  return end == reservation_end::made ? errc{} : errc::set_up_failed;
+errc code_of(reservation_end end) {
+  switch (end) {
+    case reservation_end::made:
+      return errc{};
+    case reservation_end::peer_lost:
+      return errc::peer_lost;
+    case reservation_end::peer_left:
+      return errc::peer_left;
+    case reservation_end::no_room:
+    case reservation_end::failed:
+      break;
+  }
+  return errc::set_up_failed;
 }
 
 }  // namespace
@@ -55,9 +65,9 @@ void engine_core::start_reserve(waiter& who, const group& within, std::span<cons
 bool engine_core::on_reserved(std::span<const std::byte> body) {
   const auto answer = protocol::parse<reserve_body>(body);
   if (!answer || answer->peer < 0 || answer->peer >= world_size()) return false;
-  if (answer->end > static_cast<std::uint32_t>(reservation_end::peer_gone)) return false;
+  if (answer->end > static_cast<std::uint32_t>(reservation_end::peer_left)) return false;
   const auto end = static_cast<reservation_end>(answer->end);
-  const errc code = code_of(end, noticed_gone_[static_cast<std::size_t>(answer->peer)]);
+  const errc code = code_of(end);
   for (std::size_t i = reservations_.size(); i-- > 0;) {
     reservation& one = reservations_[i];
     if (std::erase(one.open, answer->peer) == 0) continue;

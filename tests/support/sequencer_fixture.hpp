@@ -49,6 +49,10 @@ class sequencer_fixture {
     sequencer_.reserve(rank, peer, out_);
     deliver();
   }
+  void leave(int rank) {
+    sequencer_.rank_leaves(rank, out_);
+    deliver();
+  }
   void lose(int rank) {
     sequencer_.rank_gone(rank, out_);
     deliver();

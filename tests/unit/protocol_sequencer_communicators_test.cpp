@@ -211,7 +211,10 @@ TEST_CASE("a reservation without room, of a communicator that fails or with a ra
   all.reserve(2, 3);
   (void)all.finish(2, all.batches(2).back().number);
   all.lose(3);
-  CHECK(ends() == std::vector{reservation_end::peer_gone});
+  CHECK(ends() == std::vector{reservation_end::peer_lost});
   all.reserve(2, 3);
-  CHECK(ends() == std::vector{reservation_end::peer_gone});
+  CHECK(ends() == std::vector{reservation_end::peer_lost});
+  all.leave(0);
+  all.reserve(1, 0);
+  CHECK(ends() == std::vector{reservation_end::peer_left});
 }

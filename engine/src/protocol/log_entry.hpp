@@ -75,7 +75,8 @@ enum class reservation_end : std::uint8_t {
   made,       ///< it is there, and connected in both directions
   no_room,    ///< one of the two has as many as it may, and needs them
   failed,     ///< the communicator has
-  peer_gone,  ///< the other rank was lost, or has left
+  peer_lost,  ///< the other rank is gone
+  peer_left,  ///< the same, and it had said so
 };
 struct reservation_answer {
   int rank = -1;  ///< who had asked

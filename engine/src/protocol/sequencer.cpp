@@ -38,7 +38,7 @@ void sequencer::reserve(int rank, int peer, outbox& out) {
   if (state_of(rank).gone) return;
   const auto pair = state_of(peer).gone ? std::nullopt : open_pair(low, high, out);
   if (!pair) {
-    answers_.push_back({rank, peer, state_of(peer).gone ? reservation_end::peer_gone : reservation_end::no_room});
+    answers_.push_back({rank, peer, state_of(peer).gone ? departure_of(peer) : reservation_end::no_room});
     return;
   }
   reservation& wanted = reservations_[{low, high}];
@@ -94,13 +94,14 @@ bool sequencer::is_over(std::uint64_t entry, int reporting) {
 void sequencer::answer(std::vector<reservation_answer> ended, bool has_failed) {
   for (reservation_answer& one : ended) {
     if (has_failed) one.end = reservation_end::failed;
-    if (state_of(one.peer).gone) one.end = reservation_end::peer_gone;
+    if (state_of(one.peer).gone) one.end = departure_of(one.peer);
     answers_.push_back(one);
   }
 }
 
 void sequencer::rank_leaves(int rank, outbox& out) {
   if (state_of(rank).gone) return;
+  state_of(rank).left = true;
   const auto ended = communicators_of(rank);
   for (const communicator_id id : ended) append_evict(id, out);
   state_of(rank).gone = true;

@@ -95,6 +95,7 @@ class sequencer {
  private:
   struct rank_state {
     bool gone = false;
+    bool left = false;                   ///< is gone, or about to be, and has said so
     std::size_t open_transfers = 0;      ///< pending or unfinished
     std::size_t part = 0;                ///< of the batch being appended: 1 + its place in the outbox, or 0
     std::vector<communicator_id> pairs;  ///< within the budget, which is small
@@ -136,6 +137,9 @@ class sequencer {
   void count(const transfer& what, bool opened);
   [[nodiscard]] bool is_over(std::uint64_t entry, int reporting);
   [[nodiscard]] std::vector<reservation_answer> take_reservations();
+  [[nodiscard]] reservation_end departure_of(int rank) const {
+    return state_of(rank).left ? reservation_end::peer_left : reservation_end::peer_lost;
+  }
   void answer(std::vector<reservation_answer> ended, bool has_failed);
   void append_batches(communicator_id id, outbox& out);
   void drop_orphans();

@@ -37,23 +37,23 @@ void check(const void* memory, std::size_t bytes) {
   if (read(memory, bytes) != pattern(bytes)) throw std::runtime_error("the bytes that arrived are not those sent");
 }
 
-asio::awaitable<void> exchange_rounds(communicator comm, const measured_exchange& asked, durations& taken) {
-  const device_buffer source = comm.device_buffer(asked.bytes);
-  const device_buffer target = comm.device_buffer(asked.bytes);
-  write(source.data(), pattern(asked.bytes));
-  for (std::size_t i = 0; i < warm_up_rounds + asked.rounds; ++i) {
+asio::awaitable<void> exchange_rounds(communicator comm, std::size_t bytes, durations& taken) {
+  const device_buffer source = comm.device_buffer(bytes);
+  const device_buffer target = comm.device_buffer(bytes);
+  write(source.data(), pattern(bytes));
+  while (!taken.complete()) {
     const auto before = durations::clock::now();
     batch both;
     both.send(source, to(0, 1).via(route::device)).recv(target, from(0, 1));
     co_await comm.batch(both);
-    if (i >= warm_up_rounds) taken.add_since(before);
+    taken.add_since(before);
   }
-  check(target.data(), asked.bytes);
+  check(target.data(), bytes);
 }
 
-asio::awaitable<void> live(engine& one, const measured_exchange& asked, durations& taken) {
+asio::awaitable<void> live(engine& one, std::size_t bytes, durations& taken) {
   communicator comm = co_await one.join();
-  co_await exchange_rounds(comm, asked, taken);
+  co_await exchange_rounds(comm, bytes, taken);
   co_await one.close();
 }
 
@@ -67,14 +67,14 @@ durations exchanges_by_nccl(const measured_exchange& asked) {
   lone_communicator one(lone_communicator::mode::blocking);
   demand(one.created(), "ncclCommInitRankConfig");
   durations taken(asked.rounds);
-  for (std::size_t i = 0; i < warm_up_rounds + asked.rounds; ++i) {
+  while (!taken.complete()) {
     const auto before = durations::clock::now();
     demand(ncclGroupStart(), "ncclGroupStart");
     demand(one.send(source.get(), asked.bytes, stream.get()), "ncclSend");
     demand(one.receive(target.get(), asked.bytes, stream.get()), "ncclRecv");
     demand(ncclGroupEnd(), "ncclGroupEnd");
     demand(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
-    if (i >= warm_up_rounds) taken.add_since(before);
+    taken.add_since(before);
   }
   check(target.get(), asked.bytes);
   demand(one.end_by_destroy(), "ncclCommDestroy");
@@ -89,7 +89,7 @@ durations exchanges_by_engine(const measured_exchange& asked) {
   asio::io_context context(1);
   engine one(context.get_executor(), options);
   std::exception_ptr problem;
-  asio::co_spawn(context, live(one, asked, taken), [&](const std::exception_ptr& thrown) {
+  asio::co_spawn(context, live(one, asked.bytes, taken), [&](const std::exception_ptr& thrown) {
     problem = thrown;
     if (thrown) context.stop();
   });

@@ -53,21 +53,21 @@ auto when_called(asio::io_context& context, cudaStream_t stream, Token token) {
   return asio::async_initiate<Token, void()>(initiate, token);
 }
 
-asio::awaitable<void> call_rounds(asio::io_context& context, const worker& on, std::size_t rounds, durations& taken) {
-  for (std::size_t i = 0; i < warm_up_rounds + rounds; ++i) {
+asio::awaitable<void> call_rounds(asio::io_context& context, const worker& on, durations& taken) {
+  while (!taken.complete()) {
     const auto before = durations::clock::now();
     on.start();
     co_await when_called(context, on.stream.get(), asio::use_awaitable);
-    if (i >= warm_up_rounds) taken.add_since(before);
+    taken.add_since(before);
   }
 }
 
-asio::awaitable<void> poll_rounds(coro::cuda::poller& poller, const worker& on, std::size_t rounds, durations& taken) {
-  for (std::size_t i = 0; i < warm_up_rounds + rounds; ++i) {
+asio::awaitable<void> poll_rounds(coro::cuda::poller& poller, const worker& on, durations& taken) {
+  while (!taken.complete()) {
     const auto before = durations::clock::now();
     on.start_and_record();
     co_await poller.when_done(on.event.get());
-    if (i >= warm_up_rounds) taken.add_since(before);
+    taken.add_since(before);
   }
 }
 
@@ -88,11 +88,11 @@ void run(asio::io_context& context, asio::awaitable<void> rounds) {
 durations waits_by_synchronize(std::size_t rounds) {
   const worker on;
   durations taken(rounds);
-  for (std::size_t i = 0; i < warm_up_rounds + rounds; ++i) {
+  while (!taken.complete()) {
     const auto before = durations::clock::now();
     on.start_and_record();
     demand(cudaEventSynchronize(on.event.get()), "cudaEventSynchronize");
-    if (i >= warm_up_rounds) taken.add_since(before);
+    taken.add_since(before);
   }
   return taken;
 }
@@ -101,7 +101,7 @@ durations waits_by_host_function(std::size_t rounds) {
   const worker on;
   durations taken(rounds);
   asio::io_context context;
-  run(context, call_rounds(context, on, rounds, taken));
+  run(context, call_rounds(context, on, taken));
   return taken;
 }
 
@@ -110,7 +110,7 @@ durations waits_by_poller(std::size_t rounds) {
   durations taken(rounds);
   asio::io_context context;
   coro::cuda::poller poller(context.get_executor());
-  run(context, poll_rounds(poller, on, rounds, taken));
+  run(context, poll_rounds(poller, on, taken));
   return taken;
 }
 

@@ -15,11 +15,12 @@ constexpr std::size_t most_kept_frames = 64;
 
 /// A part of the device's memory.
 struct pool_block final : device_block {
-  pool_block(std::shared_ptr<device_memory> from, std::size_t bytes, element_type element) : owner(std::move(from)) {
+  pool_block(std::shared_ptr<device_memory> from, std::int16_t ordinal, std::size_t bytes, element_type element)
+      : owner(std::move(from)) {
     if (bytes == 0) return;
     std::byte* part = owner->take(bytes);
     if (part == nullptr) throw std::bad_alloc();
-    whole = {part, bytes, element, memory_kind::device};
+    whole = {part, bytes, element, memory_kind::device, ordinal};
   }
   pool_block(const pool_block&) = delete;
   pool_block& operator=(const pool_block&) = delete;
@@ -33,7 +34,9 @@ struct pool_block final : device_block {
 }  // namespace
 
 std::shared_ptr<device_block> engine_core::allocate(std::size_t bytes, element_type element) {
-  return std::make_shared<pool_block>(device_memory_, bytes, element);
+  // The host device has one memory, whatever the ordinal of its rank.
+  const int ordinal = chores_ ? options_.device_ordinal : 0;
+  return std::make_shared<pool_block>(device_memory_, static_cast<std::int16_t>(ordinal), bytes, element);
 }
 
 serializers::byte_buffer engine_core::take_frame() {

@@ -23,6 +23,12 @@ constexpr std::size_t set_bytes = 1024;
 
 /// A stream that is given a little work in each round.
 struct worker {
+  worker() = default;
+  worker(const worker&) = delete;
+  worker& operator=(const worker&) = delete;
+  /// A host function that has handed over may still be on the stream.
+  ~worker() { (void)cudaStreamSynchronize(stream.get()); }
+
   void start() const { demand(cudaMemsetAsync(memory.get(), 1, set_bytes, stream.get()), "cudaMemsetAsync"); }
   void start_and_record() const {
     start();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A receive that races against a timer, again and again, while messages keep coming.
 #include "ranks.hpp"
+#include "sanitized.hpp"
 #include "waiting.hpp"
 
 #include <doctest/doctest.h>
@@ -22,11 +23,7 @@ using weft::testing::turn;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int rounds = 5'000;
-#else
-constexpr int rounds = 100'000;
-#endif
+constexpr int rounds = weft::testing::is_sanitized ? 5'000 : 100'000;
 
 constexpr int end_mark = -2;
 

@@ -38,7 +38,7 @@ errc engine_core::prepare(operation_id id, const operation_request& request, ope
 
 errc engine_core::await_work(operation_id id, const device_work& work, operation_details& details) {
   if (details.here.kind == payload_kind::objects) {
-    details.reason = "objects are serialized when their operation starts; await the stream before instead of `after`";
+    details.reason = "`after` is for buffers: await the stream before an operation on objects";
     return errc::invalid_option;
   }
   if (work.what == device_work::kind::event && work.handle == nullptr) {

@@ -17,9 +17,8 @@ constexpr std::size_t most_kept_frames = 64;
 struct pool_block final : device_block {
   pool_block(std::shared_ptr<device_memory> from, std::int16_t ordinal, std::size_t bytes, element_type element)
       : owner(std::move(from)) {
-    if (bytes == 0) return;
-    std::byte* part = owner->take(bytes);
-    if (part == nullptr) throw std::bad_alloc();
+    std::byte* part = bytes == 0 ? nullptr : owner->take(bytes);
+    if (part == nullptr && bytes != 0) throw std::bad_alloc();
     whole = {part, bytes, element, memory_kind::device, ordinal};
   }
   pool_block(const pool_block&) = delete;

@@ -44,7 +44,7 @@ void engine_core::start_reserve(waiter& who, const group& within, std::span<cons
       wanted.open.push_back(within.members[static_cast<std::size_t>(peer)]);
       continue;
     }
-    wanted.code = errc::rank_out_of_range;
+    wanted.code = peer == within.rank ? errc::invalid_option : errc::rank_out_of_range;
     wanted.details.reason = peer == within.rank
                                 ? "there is no pair of one rank, and this is rank " + std::to_string(peer)
                                 : "there are ranks 0 to " + std::to_string(within.size() - 1);

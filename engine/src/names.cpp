@@ -113,7 +113,7 @@ std::string describe(const boost::system::error_code& code, const operation_deta
     text += details.any_tag ? ", any tag" : ", tag " + std::to_string(details.tag);
     text += ", " + describe_shape(details.here);
   }
-  if (details.operation == operation_kind::reserve && details.peer >= 0)
+  if (details.operation == operation_kind::reserve && (details.peer >= 0 || code == errc::rank_out_of_range))
     text += " the pair with rank " + std::to_string(details.peer);
   text += ": " + code.message();
   if (is_mismatch(code) && details.reason.empty()) text += " (" + describe_difference(code, details) + ")";

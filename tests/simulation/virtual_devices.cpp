@@ -160,9 +160,9 @@ void virtual_devices::end_set_ups() {
 bool virtual_devices::has_room_for(const set_up_name& name, const set_up& waiting) {
   const auto [on, source, destination] = name;
   if (source < 0) return true;
-  return std::all_of(waiting.called.begin(), waiting.called.end(), [this, on = on](const auto& one) {
+  return std::all_of(waiting.called.begin(), waiting.called.end(), [this, id = on](const auto& one) {
     device& caller = at(one.first);
-    return caller.residents < slots_ && !caller.queues.contains(on);
+    return caller.residents < slots_ && !caller.queues.contains(id);
   });
 }
 

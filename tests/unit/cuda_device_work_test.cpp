@@ -232,7 +232,7 @@ TEST_CASE("what no operation can wait for is refused by name") {
     {
       auto [code, result] = co_await weft::send_objects(comm, weft::to(0, 1).after(stream), value)(with_code);
       CHECK(code == errc::invalid_option);
-      CHECK(result.details.reason.find("serialized when their operation starts") != std::string::npos);
+      CHECK(result.details.reason.find("`after` is for buffers") != std::string::npos);
     }
     running_world().inject({.call = "cudaEventRecord", .code = cudaErrorInvalidResourceHandle});
     {

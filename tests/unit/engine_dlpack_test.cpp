@@ -87,6 +87,12 @@ TEST_CASE("a tensor's memory is told by its device") {
   CHECK(weft::view_of(four.tensor).ordinal == 3);
   four.tensor.device = {kDLCUDAHost, 0};
   CHECK(weft::view_of(four.tensor).memory == weft::memory_kind::pinned);
+  tensor_of nowhere(memory, floats, {4});
+  nowhere.tensor.data = nullptr;
+  nowhere.tensor.byte_offset = 16;
+  CHECK(weft::view_of(nowhere.tensor).data == nullptr);
+  const tensor_of huge(memory, floats, {0, INT64_MAX, INT64_MAX});
+  CHECK(weft::view_of(huge.tensor).size == 0);
   const tensor_of none(memory, floats, {3, 0});
   CHECK(weft::view_of(none.tensor).size == 0);
   const tensor_of scalar(memory, floats, {});
@@ -103,6 +109,12 @@ TEST_CASE("tensors that are no buffer are refused by name") {
   CHECK(contains(refusal_of(tensor_of(memory, floats, {3, -1}).tensor), "length -1"));
   CHECK(contains(refusal_of(tensor_of(memory, floats, {INT64_MAX, 4}).tensor), "more elements than any memory"));
   tensor_of elsewhere(memory, floats, {3});
+  elsewhere.tensor.device = {kDLCUDA, 65536};
+  CHECK(contains(refusal_of(elsewhere.tensor), "device 65536"));
+  tensor_of odd(memory, floats, {3, -1, 0});
+  CHECK(contains(refusal_of(odd.tensor), "length -1"));
+  odd.tensor.ndim = -3;
+  CHECK(contains(refusal_of(odd.tensor), "-3 dimensions"));
   elsewhere.tensor.device = {kDLROCM, 0};
   CHECK(contains(refusal_of(elsewhere.tensor), "device of type 10"));
 }
@@ -123,6 +135,10 @@ TEST_CASE("a buffer that is given away as a tensor lives until the tensor is del
     CHECK_THROWS_AS(
         (void)weft::to_dlpack(comm, comm.device_buffer(24, weft::element_type::f32), std::span(shape).first(1)),
         weft::error);
+    CHECK_THROWS_AS((void)weft::to_dlpack(comm, comm.device_buffer(10, weft::element_type::f32)), weft::error);
+    DLManagedTensor* const empty = weft::to_dlpack(comm, comm.device_buffer(0, weft::element_type::f32));
+    CHECK(empty->dl_tensor.dtype.bits == 32);
+    empty->deleter(empty);
     co_return;
   });
 }

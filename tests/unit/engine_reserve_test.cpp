@@ -78,7 +78,7 @@ TEST_CASE("a reservation that cannot be fails by name, and the pair that is ther
       }
       {
         auto [code, result] = co_await comm.reserve(1, 0)(with_code);
-        CHECK(code == errc::rank_out_of_range);
+        CHECK(code == errc::invalid_option);
         CHECK(result.details.reason == "there is no pair of one rank, and this is rank 0");
       }
       {

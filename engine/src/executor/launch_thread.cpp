@@ -345,8 +345,9 @@ void launch_thread::report_finished(std::uint64_t entry) {
 // ---- batches that do not end
 
 void launch_thread::watch_launch(launched_batch& launched) {
-  if (launch_timeout_ == no_limit) return;
-  launched.deadline = clock::now() + launch_timeout_;
+  const auto now = clock::now();
+  if (launch_timeout_ >= clock::time_point::max() - now) return;  // no_limit, or centuries
+  launched.deadline = now + launch_timeout_;
   if (!watching_) await_launch_deadline();
 }
 

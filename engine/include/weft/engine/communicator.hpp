@@ -152,7 +152,7 @@ class communicator {
   /// other ends do nothing for it. Whatever is there already is kept. Completion:
   /// `void(boost::system::error_code, reserved)`, once all are there, or have failed: with `set_up_failed` also where
   /// `engine_options::pair_budget` has no room for one (transfers with that rank take the group's communicator), with
-  /// `rank_out_of_range` for this rank itself. Cancellation ends the wait, not the making. Like any pair it may give
+  /// `invalid_option` for this rank itself. Cancellation ends the wait, not the making. Like any pair it may give
   /// way to others once it has been idle for long.
   /// @{
   [[nodiscard]] reserve_operation reserve(std::vector<int> peers) const {

@@ -75,19 +75,28 @@ inline constexpr auto dlpack_elements = std::to_array<dlpack_element>({
   }
 }
 
+[[nodiscard]] inline std::int16_t ordinal_of(const DLDevice& device) {
+  if (device.device_id < 0 || device.device_id > std::numeric_limits<std::int16_t>::max())
+    refuse_tensor("is on device " + std::to_string(device.device_id) + ", and there is no such ordinal");
+  return static_cast<std::int16_t>(device.device_id);
+}
+
 /// How many elements it has, all of them one after the other in row-major order.
 [[nodiscard]] inline std::uint64_t count_elements(const DLTensor& tensor) {
+  if (tensor.ndim < 0) refuse_tensor("has " + std::to_string(tensor.ndim) + " dimensions");
+  const std::span<const std::int64_t> lengths(tensor.shape, static_cast<std::size_t>(tensor.ndim));
+  for (const std::int64_t length : lengths)
+    if (length < 0) refuse_tensor("has a dimension of length " + std::to_string(length));
+  if (std::ranges::count(lengths, 0) != 0) return 0;
   std::uint64_t count = 1;
   bool in_order = true;
-  for (int i = tensor.ndim; i-- > 0;) {
-    const std::int64_t length = tensor.shape[i];
-    if (length < 0) refuse_tensor("has a dimension of length " + std::to_string(length));
-    if (length == 0) return 0;
+  for (std::size_t i = lengths.size(); i-- > 0;) {
+    const auto length = static_cast<std::uint64_t>(lengths[i]);
     if (tensor.strides != nullptr && length != 1)
       in_order = in_order && tensor.strides[i] == static_cast<std::int64_t>(count);
-    if (count > std::numeric_limits<std::uint64_t>::max() / 16 / static_cast<std::uint64_t>(length))
+    if (count > std::numeric_limits<std::uint64_t>::max() / 16 / length)
       refuse_tensor("has more elements than any memory");
-    count *= static_cast<std::uint64_t>(length);
+    count *= length;
   }
   if (!in_order) refuse_tensor("has gaps, or another order than row-major; make it contiguous before");
   return count;
@@ -114,10 +123,11 @@ struct given_tensor {
   const std::uint64_t count = detail::count_elements(tensor);
   buffer_view view;
   view.size = count * (type.bits / 8U);
-  view.data = count == 0 ? nullptr : static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  const bool has_data = count != 0 && tensor.data != nullptr;  // null is refused where it is sent
+  view.data = has_data ? static_cast<std::byte*>(tensor.data) + tensor.byte_offset : nullptr;
   view.element = type.element;
   view.memory = detail::memory_of(tensor.device);
-  view.ordinal = static_cast<std::int16_t>(tensor.device.device_id);
+  view.ordinal = detail::ordinal_of(tensor.device);
   return view;
 }
 
@@ -127,7 +137,11 @@ struct given_tensor {
 [[nodiscard]] inline DLManagedTensor* to_dlpack(const communicator& comm, const device_buffer& buffer,
                                                 std::span<const std::int64_t> shape = {}) {
   const DLDataType type = detail::data_type_of(buffer.element());
-  const auto count = static_cast<std::int64_t>(buffer.size() / (type.bits / 8U));
+  const std::size_t element_bytes = type.bits / 8U;
+  if (buffer.size() % element_bytes != 0)
+    detail::refuse_tensor("of elements of " + std::to_string(element_bytes) + " bytes does not fit a buffer of " +
+                          std::to_string(buffer.size()) + " bytes");
+  const auto count = static_cast<std::int64_t>(buffer.size() / element_bytes);
   auto given = std::make_unique<detail::given_tensor>();
   given->shape.assign(shape.begin(), shape.end());
   if (shape.empty()) given->shape.push_back(count);

@@ -166,9 +166,8 @@ void program_runner::start_batches(const std::vector<int>& numbers) {
       else
         together.recv(at(number).memory, from_peer(number));
     }
-    const auto ended = [this, members = members](boost::system::error_code, const batch_result& result) {
-      for (std::size_t i = 0; i < members.size(); ++i)
-        end(members[i], result.entries[i].code, result.entries[i].envelope);
+    const auto ended = [this, all = members](boost::system::error_code, const batch_result& result) {
+      for (std::size_t i = 0; i < all.size(); ++i) end(all[i], result.entries[i].code, result.entries[i].envelope);
     };
     auto whole = groups_[static_cast<std::size_t>(group)].batch(together);
     if (leaving)

@@ -252,8 +252,9 @@ bool simulation::was_aborted(const planned_operation& send) const {
   const auto aborted = [&](const planned_operation& one) {
     return operations_[static_cast<std::size_t>(one.number)].code == errc::transfer_aborted;
   };
-  return aborted(send) || std::any_of(program_.operations.begin(), program_.operations.end(),
-                                      [&](const auto& one) { return program_.satisfies(send, one) && aborted(one); });
+  return aborted(send) || std::any_of(program_.operations.begin(), program_.operations.end(), [&](const auto& one) {
+           return !one.left_out && program_.satisfies(send, one) && aborted(one);
+         });
 }
 
 // The two ends of a message have the same outcome, but for what was taken with the announcement.

@@ -4,7 +4,6 @@
 #include "device/cuda/communicator_aborter.hpp"
 #include "device/cuda/cuda_chores.hpp"
 #include "device/cuda/cuda_memory.hpp"
-
 #include "device/cuda/device_group.hpp"
 #include "device/cuda/event_pool.hpp"
 #include "device/cuda/nccl_communicator.hpp"

@@ -393,7 +393,6 @@ void engine_core::complete(action& next) {
   operation_record& record = records_[slot_of(next.operation)];
   (void)transfers_.revoke(next.operation);
   deadlines_.remove(slot_of(next.operation));
-
   if (!next.code) count(next);
   outcome result{seen_from(*record.group, std::move(next.details)), {}, nullptr};
   if (!record.is_ready() && chores_->forget(next.operation, next_delivery_))

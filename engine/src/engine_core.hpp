@@ -141,7 +141,6 @@ class engine_core final : public link_owner, public launch_events, public std::e
   bool on_data(int peer, message_link& link, std::span<const std::byte> body);
   void begin(operation_request& request);
   void refuse(operation_request& request, errc why, operation_details details);
-
   [[nodiscard]] static errc check_memory(const operation_request& request, operation_details& details);
   void perform();
   void perform(protocol::action& next);

@@ -54,8 +54,9 @@ void engine_core::start_reserve(waiter& who, const group& within, std::span<cons
     for (const int peer : wanted.open)
       report_link_->append(static_cast<std::uint8_t>(log_message::reserve), reserve_body{peer, 0});
     report_dirty_ = true;
+  } else {
+    wanted.open.clear();
   }
-  if (wanted.code) wanted.open.clear();
   reservations_.push_back(std::move(wanted));
   if (reservations_.back().open.empty()) end_reservation(reservations_.size() - 1, reservations_.back().code);
   schedule();

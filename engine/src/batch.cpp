@@ -38,6 +38,11 @@ void batch_state::start(waiter& who) {
     requests[i].to = items_[i].to;
     requests[i].from = items_[i].from;
     requests[i].pieces = items_[i].views.pieces();
+    requests[i].kind = items_[i].kind;
+    requests[i].fingerprint = items_[i].fingerprint;
+    requests[i].head = items_[i].head;
+    requests[i].borrows = items_[i].borrows;
+    requests[i].owner = items_[i].owner;
     requests[i].waiter = members_.back().get();
   }
   unfinished_.store(items_.size(), std::memory_order_relaxed);  // the start below publishes it

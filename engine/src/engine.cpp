@@ -16,6 +16,15 @@ void refuse_start() {
 void start(engine_core& core, std::span<operation_request> requests) {
   core.start(requests);
 }
+void resume(engine_core& core, std::uint64_t held, operation_request request) {
+  core.resume(held, request);
+}
+void refuse(engine_core& core, std::uint64_t held, waiter* who, errc code, std::string reason) {
+  core.refuse_held(held, who, code, std::move(reason));
+}
+void discard(engine_core& core, std::uint64_t held, waiter* who) {
+  core.discard_held(held, who);
+}
 std::shared_ptr<device_block> allocate(engine_core& core, std::size_t bytes, element_type element) {
   return core.allocate(bytes, element);
 }
@@ -45,6 +54,12 @@ void cancel_split(engine_core& core, waiter& who) noexcept {
 }
 void abandon_split(engine_core& core, waiter& who) noexcept {
   core.end_split_wait(who, false);
+}
+const object_options& options_for_objects(const engine_core& core) noexcept {
+  return core.object_settings();
+}
+void count_segments(engine_core& core, std::uint64_t landed, std::uint64_t copied) noexcept {
+  core.count_segments(landed, copied);
 }
 communicator_stats stats(engine_core& core) {
   return core.stats();

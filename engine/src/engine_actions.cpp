@@ -42,6 +42,8 @@ errc engine_core::check_memory(const operation_request& request, operation_detai
   shape.fingerprint = request.fingerprint;
   if (request.kind == payload_kind::objects) {
     shape.bytes = request.frame.size();
+    for (const const_buffer_view& view : request.pieces) shape.bytes += view.size;
+    shape.head = request.frame.empty() || request.pieces.empty() ? request.head : request.frame.size();
     return errc{};
   }
   errc problem{};
@@ -124,13 +126,15 @@ void engine_core::begin(operation_request& request) {
     set_deadline(slot_of(id), limit);
   if (sending)
     endpoint_->start_send(id, request.to, details.here, actions_, request.group->number, record.is_ready());
+  else if (request.examines)
+    endpoint_->start_examine(id, request.from, actions_, request.group->number);
   else
     endpoint_->start_receive(id, request.from, details.here, actions_, request.group->number, record.is_ready());
   perform();
 }
 
 void engine_core::refuse(operation_request& request, errc why, operation_details details) {
-  ready_.push(finished_operation{request.waiter, why, {std::move(details), {}, nullptr}});
+  ready_.push(finished_operation{request.waiter, why, {.details = std::move(details)}});
   keep_frame(std::move(request.frame));
 }
 
@@ -153,18 +157,23 @@ void engine_core::end_early(operation_id id, errc why, bool may_leave) {
   if (!may_leave || record.waiter == nullptr || record.waiter->operation != id || !record.is_owned()) return;
   record.waiter->operation = 0;
   ready_.push(finished_operation{
-      std::exchange(record.waiter, nullptr), why, {seen_from(*record.group, endpoint_->details_of(id)), {}, nullptr}});
+      std::exchange(record.waiter, nullptr), why, {.details = seen_from(*record.group, endpoint_->details_of(id))}});
 }
 
 void engine_core::abandon(waiter& who) noexcept {
   const std::lock_guard lock(mutex_);
-  if (who.operation == 0) return ready_.forget(who);
+  const operation_id told = ready_.forget(who);
   if (is_delivery(who.operation)) {
     deliveries_.at(who.operation).who = nullptr;
     return;
   }
-  const operation_id id = who.operation;
-  records_[slot_of(id)].waiter = nullptr;
+  const operation_id id = who.operation != 0 ? who.operation : told;
+  if (id == 0) return;
+  held_ends_.erase(id);
+  if (!endpoint_->is_under_way(id)) return;
+  operation_record& record = records_[slot_of(id)];
+  record.is_held = false;
+  record.waiter = nullptr;
   endpoint_->cancel(id, errc::cancelled, actions_);
   perform();
   schedule();
@@ -172,7 +181,7 @@ void engine_core::abandon(waiter& who) noexcept {
 
 void engine_core::complete_soon(waiter& who, boost::system::error_code code, operation_details details) {
   const std::lock_guard lock(mutex_);
-  ready_.push(finished_operation{&who, code, {std::move(details), {}, nullptr}});
+  ready_.push(finished_operation{&who, code, {.details = std::move(details)}});
   schedule();
 }
 
@@ -194,7 +203,7 @@ bool engine_core::on_peer_message(int peer, message_link& link, std::uint8_t typ
       const auto parsed = protocol::parse<protocol::announce>(body);
       if (!parsed) return false;
       arriving_payload_ = body.subspan(sizeof(protocol::announce));
-      if (arriving_payload_.size() != (parsed->has_payload != 0 ? parsed->bytes : 0)) return false;
+      if (arriving_payload_.size() != parsed->payload_bytes()) return false;
       const bool accepted = endpoint_->on_announce(peer, *parsed, actions_);
       perform();
       arriving_payload_ = {};
@@ -210,10 +219,8 @@ bool engine_core::on_peer_message(int peer, message_link& link, std::uint8_t typ
       const auto parsed = protocol::parse<protocol::accepted>(body);
       return whole(parsed) && endpoint_->on_accepted(peer, *parsed, actions_);
     }
-    case message_type::refused: {
-      const auto parsed = protocol::parse<protocol::refused>(body);
-      return whole(parsed) && endpoint_->on_refused(peer, *parsed, actions_);
-    }
+    case message_type::refused:
+      return on_refused(peer, body);
     case message_type::withdraw: {
       const auto parsed = protocol::parse<protocol::withdraw>(body);
       return whole(parsed) && endpoint_->on_withdraw(peer, *parsed, actions_);
@@ -235,6 +242,14 @@ bool engine_core::on_peer_message(int peer, message_link& link, std::uint8_t typ
       return true;
   }
   return false;
+}
+
+bool engine_core::on_refused(int peer, std::span<const std::byte> body) {
+  using protocol::refused;
+  const auto parsed = protocol::parse<refused>(body);
+  if (!parsed || body.size() > sizeof(refused) + refused::most_text) return false;
+  const auto text = body.subspan(sizeof(refused));
+  return endpoint_->on_refused(peer, *parsed, {reinterpret_cast<const char*>(text.data()), text.size()}, actions_);
 }
 
 bool engine_core::on_data(int peer, message_link& link, std::span<const std::byte> body) {
@@ -333,14 +348,22 @@ void engine_core::perform(action& next) {
     case action_type::copy_local: {
       operation_record& target = records_[slot_of(next.other)];
       target.expect(next.bytes);
-      return copy_message(record.pieces, target.pieces, next.bytes);
+      return copy_message(record.pieces, next.offset, target.pieces, next.bytes);
     }
     case action_type::expect_stream:
       return next.peer < 0 ? record.make_room(next.bytes) : record.expect(next.bytes);
-    case action_type::start_stream:
-      return links_.stream(next.peer, next.operation, next.other, memory_cursor(record.pieces), next.bytes);
-    case action_type::publish:
-      return transfers_.publish(next.operation, {record.pieces, record.memory});
+    case action_type::start_stream: {
+      memory_cursor from(record.pieces);
+      from.advance(next.offset);
+      return links_.stream(next.peer, next.operation, next.other, from, next.bytes);
+    }
+    case action_type::publish: {
+      // What lies before the offset is the frame of the objects, which is the first piece.
+      const std::span<const memory_piece> pieces = record.pieces;
+      return transfers_.publish(next.operation, {pieces.subspan(next.offset == 0 ? 0 : 1), record.memory});
+    }
+    case action_type::held:
+      return hold(next);
     case action_type::revoke:
       if (transfers_.revoke(next.operation)) return endpoint_->revoked(next.operation, next.code, actions_);
       return endpoint_->revoke_refused(next.operation);
@@ -360,11 +383,14 @@ void engine_core::perform(action& next) {
 
 void engine_core::transmit(const action& next) {
   const auto body = protocol::body_bytes(next);
+  const std::string& text = next.details.reason;
+  const memory_piece reason{reinterpret_cast<std::byte*>(const_cast<char*>(text.data())), text.size()};
   const bool has_payload = next.operation != 0;
-  const operation_record& record = records_[slot_of(next.operation)];
-  const bool must_dial = links_.send(next.peer, static_cast<std::uint8_t>(next.message_kind), body,
-                                     has_payload ? memory_cursor(record.pieces) : memory_cursor{},
-                                     has_payload ? next.body.announce.bytes : 0);
+  const std::span<const memory_piece> behind =
+      has_payload ? std::span<const memory_piece>(records_[slot_of(next.operation)].pieces) : std::span(&reason, 1);
+  const bool must_dial =
+      links_.send(next.peer, static_cast<std::uint8_t>(next.message_kind), body, memory_cursor(behind),
+                  has_payload ? next.body.announce.payload_bytes() : text.size());
   if (must_dial) dial(next.peer);
 }
 
@@ -393,8 +419,8 @@ void engine_core::complete(action& next) {
   operation_record& record = records_[slot_of(next.operation)];
   (void)transfers_.revoke(next.operation);
   deadlines_.remove(slot_of(next.operation));
-  if (!next.code) count(next);
-  outcome result{seen_from(*record.group, std::move(next.details)), {}, nullptr};
+  if (!next.code && !record.is_discarded) count(next);
+  outcome result{.details = seen_from(*record.group, std::move(next.details))};
   if (!record.is_ready() && chores_->forget(next.operation, next_delivery_))
     return finish_later(record, next.code, std::move(result));
   const bool receiving = result.details.operation == operation_kind::receive;
@@ -404,7 +430,9 @@ void engine_core::complete(action& next) {
     result.frame = std::move(record.frame);
   else
     keep_frame(std::move(record.frame));
-  if (record.waiter != nullptr) {
+  if (record.is_held) {
+    held_ends_[next.operation] = {next.code, std::move(result)};
+  } else if (record.waiter != nullptr) {
     record.waiter->operation = 0;
     ready_.push(finished_operation{record.waiter, next.code, std::move(result)});
   }

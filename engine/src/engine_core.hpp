@@ -66,9 +66,16 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void abandon(waiter& who) noexcept;
   void complete_soon(waiter& who, boost::system::error_code code, operation_details details);
 
+  // decisions about held messages: engine_held.cpp
+  void resume(std::uint64_t held, operation_request& request);
+  void refuse_held(std::uint64_t held, waiter* who, errc code, std::string reason);
+  void discard_held(std::uint64_t held, waiter* who);
+
   [[nodiscard]] int rank() const noexcept { return options_.rank; }
   [[nodiscard]] int world_size() const noexcept { return options_.world_size; }
   [[nodiscard]] const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
+  [[nodiscard]] const object_options& object_settings() const noexcept { return object_settings_; }
+  void count_segments(std::uint64_t landed, std::uint64_t copied) noexcept;
   [[nodiscard]] communicator_stats stats();
   [[nodiscard]] std::string_view device_name() const noexcept { return launch_->device_name(); }
   [[nodiscard]] serializers::byte_buffer take_frame();
@@ -134,7 +141,13 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void end_delivery(std::uint64_t name, boost::system::error_code code);
   void chore_done(std::uint64_t name, boost::system::error_code code);
 
+  // held messages: engine_held.cpp
+  void hold(protocol::action& next);
+  template <class Decision>
+  void decide(std::uint64_t held, waiter* who, Decision decision);
+
   // actions: engine_actions.cpp
+  [[nodiscard]] bool on_refused(int peer, std::span<const std::byte> body);
   bool on_peer_message(int peer, message_link& link, std::uint8_t type, std::span<const std::byte> body);
   [[nodiscard]] errc translate(operation_request& request, operation_details& details) const;
   bool on_sequencer_message(std::uint8_t type, std::span<const std::byte> body);
@@ -174,8 +187,15 @@ class engine_core final : public link_owner, public launch_events, public std::e
     operation_details details;
   };
 
+  /// An operation that ended before its user had decided about its message.
+  struct end_of_held {
+    boost::system::error_code code;
+    outcome result;
+  };
+
   boost::asio::any_io_executor executor_;
   engine_options options_;
+  object_options object_settings_;
 
   std::mutex mutex_;  // guards everything below
   life life_ = life::created;
@@ -198,6 +218,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   std::shared_ptr<device_chores> chores_;         ///< null where the device has none
   std::map<std::uint64_t, delivery> deliveries_;  ///< by the names of their chores
   std::uint64_t next_delivery_ = first_delivery;
+  std::map<protocol::operation_id, end_of_held> held_ends_;
   communicator_stats stats_;
 
   std::optional<listening_point> listening_;

@@ -38,6 +38,12 @@ std::shared_ptr<device_block> engine_core::allocate(std::size_t bytes, element_t
   return std::make_shared<pool_block>(device_memory_, static_cast<std::int16_t>(ordinal), bytes, element);
 }
 
+void engine_core::count_segments(std::uint64_t landed, std::uint64_t copied) noexcept {
+  const std::lock_guard lock(mutex_);
+  stats_.landed += landed;
+  stats_.copied += copied;
+}
+
 serializers::byte_buffer engine_core::take_frame() {
   const std::lock_guard lock(mutex_);
   if (frames_.empty()) return {};

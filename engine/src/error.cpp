@@ -74,6 +74,10 @@ const char* text_of(errc code) noexcept {
       return "the operation was started before";
     case errc::device_failed:
       return "the device reported an error in the work that the operation waited for";
+    case errc::refused:
+      return "the receiver refused the message";
+    case errc::withdrawn:
+      return "the sender took the message back";
   }
   return "unknown error";
 }

@@ -93,13 +93,15 @@ class memory_cursor {
   std::size_t offset_ = 0;
 };
 
-/// Copies a whole message from one set of pieces to another of the same total size.
-inline void copy_message(std::span<const memory_piece> from, std::span<const memory_piece> to,
+/// Copies `bytes` of a message, from `offset` on, to the beginning of other memory.
+inline void copy_message(std::span<const memory_piece> from, std::size_t offset, std::span<const memory_piece> to,
                          std::size_t bytes) noexcept {
   memory_cursor target(to);
   for (const memory_piece& piece : from) {
-    const std::size_t size = std::min(piece.size, bytes);
-    if (size != 0) target.write(piece.data, size);
+    const std::size_t skipped = std::min(piece.size, offset);
+    const std::size_t size = std::min(piece.size - skipped, bytes);
+    if (size != 0) target.write(piece.data + skipped, size);
+    offset -= skipped;
     bytes -= size;
   }
 }

@@ -9,10 +9,27 @@ void operation_record::take(operation_request& request) {
   kind = request.kind;
   owner = std::move(request.owner);
   frame = std::move(request.frame);
+  borrows = request.borrows;
+  examines = request.examines;
   pieces.clear();
   memory = memory_kind::host;
-  if (kind == payload_kind::objects) return view_frame();
-  for (const const_buffer_view& view : request.pieces) {
+  if (!frame.empty()) pieces.push_back({frame.data(), frame.size()});
+  add(request.pieces);
+}
+
+void operation_record::resume(operation_request& request) {
+  waiter = request.waiter;
+  kind = request.kind;
+  owner = std::move(request.owner);
+  borrows = request.borrows;
+  is_held = false;
+  is_landing = kind == payload_kind::objects && !request.pieces.empty();
+  pieces.clear();
+  add(request.pieces);
+}
+
+void operation_record::add(std::span<const const_buffer_view> views) {
+  for (const const_buffer_view& view : views) {
     // A receive's views were made from writable memory; a send only reads.
     auto* data = static_cast<std::byte*>(const_cast<void*>(view.data));
     pieces.push_back({data, view.size});
@@ -31,7 +48,7 @@ void operation_record::expect(std::uint64_t bytes) {
 }
 
 void operation_record::make_room(std::uint64_t bytes) {
-  if (kind != payload_kind::objects) return;
+  if (kind != payload_kind::objects || is_landing) return;
   frame.clear();
   frame.resize_uninitialized(bytes);
   view_frame();
@@ -57,7 +74,7 @@ void operation_record::clear() noexcept {
   frame = {};
   cursor = {};
   device_pieces.clear();
-  is_apart = awaits_work = awaits_copy = false;
+  borrows = is_landing = is_discarded = examines = is_held = is_apart = awaits_work = awaits_copy = false;
 }
 
 }  // namespace weft::detail

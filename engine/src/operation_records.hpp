@@ -25,18 +25,27 @@ struct operation_record {
   payload_kind kind = payload_kind::buffer;
   memory_kind memory = memory_kind::host;
   std::vector<memory_piece> device_pieces;  ///< of a staged message: where it is at the end, or comes from
+  bool borrows = false;                     ///< objects, parts of which are the caller's memory
+  bool is_landing = false;                  ///< objects whose rest goes to the pieces, not to the frame
+  bool is_discarded = false;                ///< by its user: it counts as no traffic
+  bool examines = false;                    ///< a receive that is held once it is matched
+  bool is_held = false;                     ///< its user has to decide, and is told only then what becomes of it
   bool is_apart = false;                    ///< the host does not reach its memory
   bool awaits_work = false;                 ///< of a GPU, before the buffer may be touched
   bool awaits_copy = false;                 ///< from a GPU's memory, before it may be sent
 
   /// Whether the engine keeps the memory alive, whoever waits.
-  [[nodiscard]] bool is_owned() const noexcept { return kind == payload_kind::objects || owner != nullptr; }
+  [[nodiscard]] bool is_owned() const noexcept {
+    return !borrows && (owner != nullptr || kind == payload_kind::objects);
+  }
 
   [[nodiscard]] bool is_ready() const noexcept { return !awaits_work && !awaits_copy; }
   /// The message travels by a link, and its bytes are kept in `frame` on their way from or to a GPU's memory.
   [[nodiscard]] bool is_staged() const noexcept { return !device_pieces.empty(); }
 
   void take(operation_request& request);
+  /// The message that it holds is received as the request says.
+  void resume(operation_request& request);
   /// A message of that size comes by a link: makes room for objects, and for what goes on to a GPU's memory.
   void expect(std::uint64_t bytes);
   void stage(std::uint64_t bytes);
@@ -47,6 +56,7 @@ struct operation_record {
 
  private:
   void view_frame();
+  void add(std::span<const const_buffer_view> views);
 };
 
 /// Records by slot. Addresses are stable, because the launch thread holds views of the pieces.

@@ -5,6 +5,7 @@
 #include <weft/engine/options.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
@@ -43,12 +44,16 @@ class ready_queue {
     return next;
   }
 
-  /// The waiter goes away before it was told.
-  void forget(const waiter& who) {
+  /// The waiter goes away before it was told. Of a message that was held for it, the operation; else 0.
+  std::uint64_t forget(const waiter& who) {
+    std::uint64_t held = 0;
     std::erase_if(items_, [&](const item& candidate) {
       const auto* finished = std::get_if<finished_operation>(&candidate);
-      return finished != nullptr && finished->waiter == &who;
+      if (finished == nullptr || finished->waiter != &who) return false;
+      held = finished->result.held;
+      return true;
     });
+    return held;
   }
 
  private:

@@ -5,11 +5,12 @@
 
 namespace weft::serializers {
 
-binary_output_archive::binary_output_archive(byte_buffer& out) : OutputArchive(this), out_(out) {}
+binary_output_archive::binary_output_archive(byte_buffer& out, segment_list* segments)
+    : OutputArchive(this), out_(out), segments_(segments) {}
 binary_output_archive::~binary_output_archive() = default;
 
-binary_input_archive::binary_input_archive(reader& in, const limits& bounds)
-    : InputArchive(this), in_(in), pointers_(in), limits_(bounds) {}
+binary_input_archive::binary_input_archive(reader& in, const limits& bounds, segment_reader* segments)
+    : InputArchive(this), in_(in), pointers_(in), limits_(bounds), segments_(segments) {}
 binary_input_archive::~binary_input_archive() = default;
 
 void binary_input_archive::fail_count(std::uint64_t count) const {
@@ -19,13 +20,21 @@ void binary_input_archive::fail_count(std::uint64_t count) const {
 }
 
 void binary_input_archive::fail_without_bytes() const {
-  in_.fail("more than " + std::to_string(without_bytes_) + " elements that take no bytes",
-           "no more of them; raise limits::max_elements_without_bytes to allow more");
+  throw limit_exceeded(in_.offset(), "max_elements_without_bytes", without_bytes_ + 1,
+                       limits_.max_elements_without_bytes, "elements that take no bytes");
 }
 
 void binary_input_archive::fail_depth() const {
-  in_.fail("objects within one another " + std::to_string(depth_) + " deep",
-           "at most " + std::to_string(limits_.max_depth) + "; raise limits::max_depth to allow more");
+  throw limit_exceeded(in_.offset(), "max_depth", depth_, limits_.max_depth, "objects within one another");
+}
+
+void binary_input_archive::fail_segment(std::uint64_t bytes) const {
+  in_.fail("a segment of " + std::to_string(bytes) + " bytes",
+           keys_ != 0 ? "none in a key" : "none, since this frame has no segments");
+}
+
+void binary_input_archive::fail_elements(std::uint64_t count) const {
+  throw limit_exceeded(in_.offset(), "max_elements", count, limits_.max_elements, "elements in one container");
 }
 
 }  // namespace weft::serializers

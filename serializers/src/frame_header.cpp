@@ -16,7 +16,7 @@ void check(std::size_t offset, const char* field, std::uint64_t found, std::uint
 
 }  // namespace
 
-void read_frame_header(reader& in, std::uint32_t objects) {
+std::size_t read_frame_header(reader& in, std::uint32_t objects) {
   frame_header header;
   std::memcpy(&header, in.read_bytes(sizeof header).data(), sizeof header);
   check(offsetof(frame_header, mark), "the mark ", header.mark, frame_mark);
@@ -24,7 +24,11 @@ void read_frame_header(reader& in, std::uint32_t objects) {
   check(offsetof(frame_header, serializer), "serializer ", static_cast<std::uint64_t>(header.serializer),
         static_cast<std::uint64_t>(serializer_id::cereal_binary));
   check(offsetof(frame_header, objects), "the number of objects ", header.objects, objects);
-  check(offsetof(frame_header, body_bytes), "the length of the body ", header.body_bytes, in.remaining());
+  if (header.body_bytes > in.remaining()) {
+    throw decode_error(offsetof(frame_header, body_bytes), "a body of " + std::to_string(header.body_bytes) + " bytes",
+                       "at most the " + std::to_string(in.remaining()) + " that follow");
+  }
+  return static_cast<std::size_t>(header.body_bytes);
 }
 
 }  // namespace weft::serializers

@@ -48,6 +48,7 @@ class generator {
     made_.provokes_ends = one_in(2);
     made_.provokes_mismatches = made_.provokes_ends && one_in(4);
     made_.has_unready = shape_.with_unready && one_in(2);
+    in_two_parts_ = shape_.with_heads && !made_.provokes_mismatches && one_in(3);
     if (one_in(4)) warm_up();
     busy_ = busy_ || one_in(3);
     for (int i = 0; i < shape_.messages; ++i) message();
@@ -158,6 +159,8 @@ class generator {
     receive.any_tag = how != reception::by_tag;
     receive.tag = receive.any_tag ? 0 : tag;
     receive.units = made_.provokes_mismatches && one_in(10) ? units + 1 : units;
+    // All messages that a receive could take are of one size, so they are of one kind.
+    if (in_two_parts_ && units > eager_units) send.head = receive.head = units / 3;
 
     const bool by_name = !any_source && !receive.any_tag;
     std::size_t coroutine = (static_cast<std::size_t>(source + destination) + tag) % patient;
@@ -260,6 +263,7 @@ class generator {
   program made_;
   bool busy_ = false;        ///< nobody waits: everything is started at once
   bool all_in_one_ = false;  ///< by one coroutine of each rank
+  bool in_two_parts_ = false;
 };
 
 }  // namespace

@@ -46,6 +46,7 @@ struct planned_operation {
   bool any_tag = false;
   weft::route via = weft::route::automatic;  ///< of a send
   std::size_t units = 0;
+  std::size_t head = 0;        ///< of the units, those that come first; 0: all at once
   bool until_matched = false;  ///< of a send
   int ready_after = -1;        ///< the operation of this rank whose end makes the buffer ready; -1: it always is
   int cancelled_after = -1;    ///< ticks after its start; -1: never
@@ -99,6 +100,7 @@ struct program_shape {
   int ranks = 4;
   int messages = 40;          ///< about as many
   bool with_unready = false;  ///< buffers that become ready later
+  bool with_heads = false;    ///< messages that come in two parts
 };
 
 [[nodiscard]] program make_program(std::uint32_t seed, const program_shape& shape);

@@ -21,8 +21,9 @@ constexpr std::size_t most_for_pairs = 12;
 class shrinker {
  public:
   explicit shrinker(const run_request& failing) : smallest_(failing), kind_(kind_of(run_once(failing))) {
-    whole_ = make_program(failing.how.seed,
-                          {.ranks = failing.how.ranks, .messages = failing.how.messages, .with_unready = true});
+    whole_ = make_program(
+        failing.how.seed,
+        {.ranks = failing.how.ranks, .messages = failing.how.messages, .with_unready = true, .with_heads = true});
   }
 
   run_request shrink() {

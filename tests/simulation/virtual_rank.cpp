@@ -14,10 +14,17 @@ namespace {
 using protocol::action_type;
 using protocol::message_type;
 
-constexpr protocol::endpoint_limits limits{
-    .eager_limit = eager_units, .max_unmatched = 1'000'000, .max_object_bytes = 1, .inline_credit = credit_units};
+constexpr protocol::endpoint_limits limits{.eager_limit = eager_units,
+                                           .max_unmatched = 1'000'000,
+                                           .max_object_bytes = 1'000'000,
+                                           .inline_credit = credit_units};
 
 constexpr std::size_t most_per_packet = 64;
+
+buffer::contents part_of(const buffer& whole, std::size_t offset, std::size_t size) {
+  const auto begin = whole.content.begin() + static_cast<std::ptrdiff_t>(offset);
+  return {begin, begin + static_cast<std::ptrdiff_t>(size)};
+}
 
 std::size_t ranks_of(const program& what) {
   return static_cast<std::size_t>(what.ranks());
@@ -66,7 +73,9 @@ void virtual_rank::start(const planned_operation& what, protocol::group_number g
   names_[what.number] = id;
   buffer& memory = buffers_[static_cast<std::size_t>(what.number)];
   const int peer = what.peer < 0 ? -1 : program_.world_rank(what.group, what.peer);
-  const payload_shape shape{.bytes = what.units};
+  payload_shape shape{.bytes = what.units};
+  if (what.head != 0) shape = {.bytes = what.sending ? what.units : 0, .kind = payload_kind::objects};
+  if (what.sending) shape.head = what.head;
   if (what.sending) {
     if (peer == rank_) reference_.arrive(what.number);
     auto where = to(peer, what.tag).via(what.via);
@@ -138,8 +147,10 @@ void virtual_rank::deliver(int peer, const packet& arrived) {
       return pass(&protocol::endpoint::on_clear, peer, arrived);
     case message_type::accepted:
       return pass(&protocol::endpoint::on_accepted, peer, arrived);
-    case message_type::refused:
-      return pass(&protocol::endpoint::on_refused, peer, arrived);
+    case message_type::refused: {
+      const auto body = protocol::parse<protocol::refused>(arrived.body).value();
+      return event([&] { (void)endpoint_.on_refused(peer, body, {}, actions_); });
+    }
     case message_type::withdraw:
       return pass(&protocol::endpoint::on_withdraw, peer, arrived);
     case message_type::withdrawn:
@@ -160,7 +171,7 @@ void virtual_rank::deliver_announce(int peer, const packet& arrived) {
   const int send = to_.number_of(peer, body.send);
   world_.note(rank_, "hears of message ", message_of(send), " from ", peer);
   reference_.arrive(send);
-  if (body.has_payload != 0) arrived_whole_.insert(send);
+  if (body.arrived_whole()) arrived_whole_.insert(send);
   arriving_ = &arrived.content;
   pass(&protocol::endpoint::on_announce, peer, arrived);
   arriving_ = nullptr;
@@ -202,12 +213,14 @@ void virtual_rank::perform(const protocol::action& next) {
       return;
     case action_type::copy_local:
       memory_of(next.operation).touch("a copy");
-      return write(next.other, memory_of(next.operation).content);
+      return write(next.other, part_of(memory_of(next.operation), next.offset, next.bytes), next.offset);
+    case action_type::held:
+      return decide_later(next.operation);
     case action_type::expect_stream:
-      written_[next.operation] = 0;
+      written_[next.operation] = next.offset;
       return;
     case action_type::start_stream:
-      return pump({next.peer, next.operation, next.other});
+      return pump({next.peer, next.operation, next.other, next.offset, next.offset + next.bytes});
     case action_type::publish:
       return launch_.publish(next.operation, memory_of(next.operation));
     case action_type::revoke:
@@ -235,7 +248,7 @@ void virtual_rank::transmit(const protocol::action& next) {
   if (next.operation != 0) {
     const buffer& from = memory_of(next.operation);
     from.touch("a link");
-    leaving.content = from.content;
+    leaving.content = part_of(from, 0, next.body.announce.payload_bytes());
   }
   if (next.message_kind == message_type::withdrawn) left_.insert(to_.number_of(next.peer, next.body.withdrawn.send));
   to_.send(next.peer, std::move(leaving));
@@ -249,7 +262,19 @@ void virtual_rank::complete(const protocol::action& next) {
   const bool leaves = next.code == errc::cancelled || next.code == errc::timed_out ||
                       (next.code == errc::peer_lost && !by_launch_thread_);
   ended_.push_back({number, next.code, is_excused(what, next.code)});
+  if (has_taken_head(next.operation) && (next.code == errc::cancelled || next.code == errc::timed_out)) {
+    // It has its message, which is over for the sender, too.
+    if (const auto send = reference_.message_of(number)) delivered_.insert(*send);
+    return reference_.end(number);
+  }
   if (leaves && (!what.sending || within_rank)) left_.insert(number);
+}
+
+/// Whether a receive has the first part of a message, or has asked for it and got it: no other can have the message.
+bool virtual_rank::has_taken_head(protocol::operation_id id) const {
+  const std::size_t head = planned(numbers_.at(id)).head;
+  const auto written = written_.find(id);
+  return head != 0 && (held_.contains(id) || (written != written_.end() && written->second >= head));
 }
 
 bool virtual_rank::is_excused(const planned_operation& what, boost::system::error_code code) const {
@@ -271,22 +296,28 @@ void virtual_rank::pump(stream_job job) {
     if (is_stopped_ || endpoint_.is_gone(job.peer)) return;
     const buffer& from = memory_of(job.send);
     from.touch("a link");
-    const std::size_t size = std::min(most_per_packet, from.content.size() - job.sent);
+    const std::size_t size = std::min(most_per_packet, job.end - job.sent);
     const auto begin = from.content.begin() + static_cast<std::ptrdiff_t>(job.sent);
     const protocol::data header{job.receive, size};
     const auto body = std::as_bytes(std::span(&header, 1));
     to_.send(job.peer,
              {message_type::data, {body.begin(), body.end()}, {begin, begin + static_cast<std::ptrdiff_t>(size)}});
     job.sent += size;
-    if (job.sent < from.content.size()) return pump(job);
+    if (job.sent < job.end) return pump(job);
     event([&] { endpoint_.on_stream_sent(job.send, actions_); });
   });
 }
 
-void virtual_rank::write(protocol::operation_id id, const buffer::contents& content) {
+void virtual_rank::decide_later(protocol::operation_id id) {
+  held_.insert(id);
+  world_.time.after_some_delay([this, id] { event([&] { (void)endpoint_.resume(id, {}, actions_); }); });
+}
+
+void virtual_rank::write(protocol::operation_id id, const buffer::contents& content, std::size_t offset) {
   buffer& target = memory_of(id);
   target.touch("a receive");
-  target.content = content;
+  target.content.resize(std::max(target.content.size(), offset + content.size()));
+  std::copy(content.begin(), content.end(), target.content.begin() + static_cast<std::ptrdiff_t>(offset));
 }
 
 const buffer::contents& virtual_rank::arriving() const {

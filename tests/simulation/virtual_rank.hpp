@@ -60,7 +60,7 @@ class virtual_rank {
   [[nodiscard]] const protocol::endpoint& endpoint() const noexcept { return endpoint_; }
   [[nodiscard]] const reference_matcher& reference() const noexcept { return reference_; }
   [[nodiscard]] std::size_t kept_payloads() const noexcept { return kept_.size(); }
-  /// Whether the message of a send to this rank has been received.
+  /// Whether the message of a send to this rank has been received, or its receive left with the first part of it.
   [[nodiscard]] bool has_delivered(int send) const { return delivered_.contains(send); }
   /// Sends to this rank that have met a receive of another size.
   [[nodiscard]] bool has_mismatched(int send) const { return mismatched_.contains(send); }
@@ -71,6 +71,7 @@ class virtual_rank {
     protocol::operation_id send = 0;
     protocol::operation_id receive = 0;
     std::size_t sent = 0;
+    std::size_t end = 0;
   };
   struct end_of_operation {
     int number;
@@ -87,13 +88,15 @@ class virtual_rank {
   void perform(const protocol::action& next);
   void transmit(const protocol::action& next);
   void complete(const protocol::action& next);
+  [[nodiscard]] bool has_taken_head(protocol::operation_id id) const;
   [[nodiscard]] bool is_excused(const planned_operation& what, boost::system::error_code code) const;
   [[nodiscard]] bool needs(int peer, const planned_operation& what) const;
   void settle();
   void check_end(const end_of_operation& ended);
   void check_received(const planned_operation& receive, int send);
   void pump(stream_job job);
-  void write(protocol::operation_id id, const buffer::contents& content);
+  void write(protocol::operation_id id, const buffer::contents& content, std::size_t offset = 0);
+  void decide_later(protocol::operation_id id);
 
   [[nodiscard]] const planned_operation& planned(int number) const {
     return program_.operations[static_cast<std::size_t>(number)];
@@ -125,6 +128,7 @@ class virtual_rank {
   int lost_rank_;                                                    ///< at some time, or none
   bool has_lost_ = false;                                            ///< its link has ended
   std::unordered_map<protocol::operation_id, std::size_t> written_;  ///< of receives on a stream
+  std::set<protocol::operation_id> held_;                            ///< receives that have got a first part
   const buffer::contents* arriving_ = nullptr;
   std::map<std::uint32_t, buffer::contents> kept_;
 

@@ -55,6 +55,14 @@ class simulated_group {
     take(steps_[random_ ? (*random_)() % steps_.size() : 0]);
     return true;
   }
+  /// Users receive what is held for them, when it is their turn.
+  void decide(int rank) {
+    const protocol::operation_id id = (*this)[rank].held.front();
+    (*this)[rank].held.pop_front();
+    CHECK((*this)[rank].resume(id, of_objects(0)));
+  }
+  /// From now on tests decide.
+  void leave_decisions() { decides_ = false; }
   /// Goes on until nothing is left to happen.
   void settle() {
     while (step()) {}
@@ -101,8 +109,7 @@ class simulated_group {
     simulated_rank& destination = (*this)[entry.destination];
     if (is_gone(entry.source)) return destination.transferred(entry.receive, errc::transfer_aborted);
     if (is_gone(entry.destination)) return source.transferred(entry.send, errc::transfer_aborted);
-    CHECK(source.at(entry.send).content.size() == entry.bytes);
-    destination.at(entry.receive).content = source.at(entry.send).content;
+    destination.add_content(entry.receive, source.published_part(entry.send, entry.bytes));
     source.transferred(entry.send, {});
     destination.transferred(entry.receive, {});
   }
@@ -125,7 +132,7 @@ class simulated_group {
   }
 
  private:
-  enum class what { deliver, pump, sequence, launch, finish };
+  enum class what { deliver, pump, sequence, decide, launch, finish };
   struct possible_step {
     what kind;
     int from;
@@ -139,6 +146,7 @@ class simulated_group {
         steps_.push_back({what::deliver, rank, to});
     if (!(*this)[rank].streams.empty()) steps_.push_back({what::pump, rank, 0});
     if (!(*this)[rank].reports.empty()) steps_.push_back({what::sequence, rank, 0});
+    if (decides_ && !(*this)[rank].held.empty()) steps_.push_back({what::decide, rank, 0});
   }
 
   void take(const possible_step& next) {
@@ -150,6 +158,8 @@ class simulated_group {
         return (*this)[next.from].pump_stream(piece);
       case what::sequence:
         return sequence(next.from);
+      case what::decide:
+        return decide(next.from);
       case what::launch:
         return launch();
       case what::finish:
@@ -161,6 +171,7 @@ class simulated_group {
   std::vector<bool> gone_;
   std::deque<protocol::match> log_;
   std::deque<protocol::match> launched_;
+  bool decides_ = true;
   int undone_ = 0;
   std::vector<possible_step> steps_;
   std::optional<std::mt19937> random_;

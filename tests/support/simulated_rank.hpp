@@ -14,6 +14,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -31,7 +32,8 @@ class simulated_rank {
   // What left the rank.
   std::vector<std::deque<packet>> out;  ///< by peer
   std::deque<stream_job> streams;
-  std::deque<sequencer_report> reports;  ///< to the sequencer
+  std::deque<protocol::operation_id> held;  ///< receives whose user has to decide
+  std::deque<sequencer_report> reports;     ///< to the sequencer
   std::vector<late_report> late;
 
   /// Results keep their address. `like` gives all of the shape but the size.
@@ -51,6 +53,23 @@ class simulated_rank {
       endpoint.start_receive(started.id, where, like, actions, protocol::root_group, ready);
     });
     return started;
+  }
+  operation_result& examine(const origin& where) {
+    operation_result& started = start(false);
+    event([&](auto& endpoint, auto& actions) { endpoint.start_examine(started.id, where, actions); });
+    return started;
+  }
+  /// What the user decides; false where the operation has ended meanwhile.
+  bool resume(protocol::operation_id id, const payload_shape& shape = {}) {
+    return event([&](auto& endpoint, auto& actions) { return endpoint.resume(id, shape, actions); });
+  }
+  bool refuse(protocol::operation_id id, std::string reason) {
+    return event([&](auto& endpoint, auto& actions) {
+      return endpoint.refuse_held(id, errc::refused, std::move(reason), actions);
+    });
+  }
+  bool discard(protocol::operation_id id) {
+    return event([&](auto& endpoint, auto& actions) { return endpoint.discard_held(id, {}, actions); });
   }
   void make_ready(const operation_result& which) {
     event([&](auto& endpoint, auto& actions) { endpoint.make_ready(which.id, actions); });
@@ -92,8 +111,11 @@ class simulated_rank {
         return pass(&protocol::endpoint::on_clear, peer, arrived);
       case message_type::accepted:
         return pass(&protocol::endpoint::on_accepted, peer, arrived);
-      case message_type::refused:
-        return pass(&protocol::endpoint::on_refused, peer, arrived);
+      case message_type::refused: {
+        const auto body = protocol::parse<protocol::refused>(arrived.body);
+        const std::string reason(reinterpret_cast<const char*>(arrived.content.data()), arrived.content.size());
+        return event([&](auto& endpoint, auto& actions) { return endpoint.on_refused(peer, *body, reason, actions); });
+      }
       case message_type::withdraw:
         return pass(&protocol::endpoint::on_withdraw, peer, arrived);
       case message_type::withdrawn:
@@ -116,14 +138,14 @@ class simulated_rank {
     stream_job job = streams.front();
     streams.pop_front();
     const payload& whole = at(job.send).content;
-    const std::size_t size = std::min(most, whole.size() - job.sent);
+    const std::size_t size = std::min(most, job.end - job.sent);
     const auto from = whole.begin() + static_cast<std::ptrdiff_t>(job.sent);
     const protocol::data header{job.receive, size};
     const auto body = std::as_bytes(std::span(&header, 1));
     out[static_cast<std::size_t>(job.peer)].push_back(
         {protocol::message_type::data, {body.begin(), body.end()}, {from, from + static_cast<std::ptrdiff_t>(size)}});
     job.sent += size;
-    if (job.sent < whole.size()) return streams.push_back(job);
+    if (job.sent < job.end) return streams.push_back(job);
     event([&](auto& endpoint, auto& actions) { endpoint.on_stream_sent(job.send, actions); });
   }
 
@@ -135,6 +157,16 @@ class simulated_rank {
   // The launch thread's side.
   /// False: it was revoked.
   [[nodiscard]] bool take_published(protocol::operation_id id) { return published_.erase(id) != 0; }
+  /// What of a send goes through the log.
+  [[nodiscard]] payload published_part(protocol::operation_id id, std::size_t bytes) {
+    const payload& whole = at(id).content;
+    REQUIRE(whole.size() >= bytes);
+    return {whole.end() - static_cast<std::ptrdiff_t>(bytes), whole.end()};
+  }
+  void add_content(protocol::operation_id receive, const payload& part) {
+    payload& target = at(receive).content;
+    target.insert(target.end(), part.begin(), part.end());
+  }
   void transferred(protocol::operation_id id, boost::system::error_code code) {
     event([&](auto& endpoint, auto& actions) { endpoint.on_transferred(id, code, actions); });
   }
@@ -215,13 +247,16 @@ class simulated_rank {
       case action_type::keep_local:
         return keep(next.message, at(next.operation).content);
       case action_type::copy_local:
-        at(next.other).content = at(next.operation).content;
-        return;
+        return copy(next);
+      case action_type::held:
+        at(next.operation).held = true;
+        at(next.operation).details = next.details;
+        return held.push_back(next.operation);
       case action_type::expect_stream:
-        at(next.operation).content.clear();
+        at(next.operation).content.resize(next.offset);
         return;
       case action_type::start_stream:
-        streams.push_back({next.peer, next.operation, next.other});
+        streams.push_back({next.peer, next.operation, next.other, next.offset, next.offset + next.bytes});
         return;
       case action_type::publish:
         CHECK(published_.insert(next.operation).second);
@@ -248,8 +283,16 @@ class simulated_rank {
     if (endpoint_.is_gone(next.peer)) return;
     const auto body = protocol::body_bytes(next);
     packet leaving{next.message_kind, {body.begin(), body.end()}, {}};
+    leaving.content = bytes_of(next.details.reason);
     if (next.operation != 0) leaving.content = at(next.operation).content;
+    if (next.operation != 0) leaving.content.resize(next.body.announce.payload_bytes());
     out[static_cast<std::size_t>(next.peer)].push_back(std::move(leaving));
+  }
+
+  void copy(const protocol::action& next) {
+    const auto begin = at(next.operation).content.begin() + static_cast<std::ptrdiff_t>(next.offset);
+    at(next.other).content.resize(next.offset);
+    add_content(next.other, {begin, begin + static_cast<std::ptrdiff_t>(next.bytes)});
   }
 
   void revoke(const protocol::action& next) {
@@ -267,6 +310,7 @@ class simulated_rank {
   void complete(protocol::action& next) {
     operation_result& ended = at(next.operation);
     ended.ended = true;
+    std::erase(held, next.operation);
     ended.code = next.code;
     ended.details = next.details;
     published_.erase(next.operation);

@@ -38,6 +38,7 @@ struct stream_job {
   protocol::operation_id send = 0;
   protocol::operation_id receive = 0;
   std::size_t sent = 0;
+  std::size_t end = 0;  ///< of the part that goes
 };
 
 /// An operation that was started, and how it ended.
@@ -48,6 +49,7 @@ struct operation_result {
   boost::system::error_code code{};
   operation_details details{};
   payload content{};  ///< sent or received
+  bool held = false;  ///< was shown to its user, or its head was
 
   [[nodiscard]] bool succeeded() const { return ended && !code; }
   [[nodiscard]] bool failed_as(errc why) const { return ended && code == why; }

@@ -237,7 +237,7 @@ TEST_CASE("a frame holds any number of objects, none included") {
 TEST_CASE("sizes and numbers have the documented form on the wire") {
   byte_buffer frame;
   encode(frame, std::vector<std::uint16_t>{0x0102});
-  const unsigned char expected[] = {'W', 'F', 1, 1, 1, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 1};
+  const unsigned char expected[] = {'W', 'F', 2, 1, 1, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 1};
   REQUIRE(frame.size() == sizeof expected);
   CHECK(std::memcmp(frame.data(), expected, sizeof expected) == 0);
 }

@@ -12,17 +12,19 @@ namespace weft::protocol {
 
 /// What an endpoint wants done, in this order. The endpoint itself touches no payload and no link.
 enum class action_type : std::uint8_t {
-  transmit,       ///< put `body` on the link to `peer`; with the payload of `operation` behind it if that is not 0
-  take_payload,   ///< the payload that is arriving with the current announcement goes into `operation`
-  keep_payload,   ///< ... is kept under `message`, for a receive to come
-  drop_payload,   ///< ... is discarded
-  use_kept,       ///< the payload kept under `message` goes into `operation`
-  drop_kept,      ///< the payload kept under `message` is discarded
-  keep_local,     ///< a message to oneself: keep the payload of send `operation` under `message`
-  copy_local,     ///< a message to oneself: copy the payload of send `operation` into receive `other`
-  expect_stream,  ///< data for `operation`, `bytes` in all, is about to arrive: from `peer`, or by the log if it is -1
-  start_stream,   ///< send the payload of `operation` to receive `other` of `peer`
-  publish,        ///< `operation` may be carried out by the launch thread from now on
+  transmit,      ///< put `body` on the link to `peer`; behind it the payload of `operation`, or the reason in `details`
+  take_payload,  ///< the payload that is arriving with the current announcement goes into `operation`
+  keep_payload,  ///< ... is kept under `message`, for a receive to come
+  drop_payload,  ///< ... is discarded
+  use_kept,      ///< the payload kept under `message` goes into `operation`
+  drop_kept,     ///< the payload kept under `message` is discarded
+  keep_local,    ///< a message to oneself: keep the payload of send `operation` under `message`
+  copy_local,    ///< a message to oneself: copy `bytes` from `offset` of send `operation` into receive `other`
+  held,  ///< receive `operation` has a message, or its head: `details`. Its user decides (`resume`, `refuse_held`)
+  expect_stream,  ///< `bytes` for `operation`, from `offset` on, are about to arrive: from `peer`, or by the log if it
+                  ///< is -1
+  start_stream,   ///< send `bytes` from `offset` of `operation` to receive `other` of `peer`
+  publish,        ///< `operation` may be carried out by the launch thread from now on: its bytes from `offset`
   revoke,         ///< take it back, if the launch thread has not begun; answered by `endpoint::revoked`
   unpublish,      ///< take it back: no entry of the log names it
   report_match,   ///< tell the sequencer of `match`
@@ -64,6 +66,7 @@ struct action {
   operation_id operation = 0;
   operation_id other = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t offset = 0;
   message_body body{};
   protocol::match match{};
   boost::system::error_code code{};

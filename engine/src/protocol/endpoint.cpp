@@ -69,6 +69,7 @@ void endpoint::start_send(operation_id id, const destination& where, const paylo
                       .tag = where.tag,
                       .bytes = shape.bytes,
                       .fingerprint = shape.fingerprint,
+                      .head = shape.head,
                       .kind = shape.kind,
                       .element = shape.element,
                       .memory = shape.memory,
@@ -81,7 +82,7 @@ void endpoint::start_send(operation_id id, const destination& where, const paylo
   op.details.phase = phase::unmatched;
   if (uses_log(op.route)) {
     op.published = true;
-    out.push_back(about(action_type::publish, id));
+    out.push_back({.type = action_type::publish, .operation = id, .offset = body.comes_in_two() ? body.head : 0});
   }
   if (where.rank == self_)
     announce_to_self(id, op, body, out);
@@ -92,13 +93,16 @@ void endpoint::start_send(operation_id id, const destination& where, const paylo
 void endpoint::announce_to_peer(operation_id id, operation& op, announce body, actions& out) {
   peer_state& peer = peer_at(op.details.peer);
   // Without credit the bytes stay here until the receiver asks for them: that is the backpressure.
-  if (op.route == weft::route::inlined && op.ready && body.bytes <= peer.credit) {
-    peer.credit -= body.bytes;
+  const bool is_inline = op.route == weft::route::inlined;
+  const std::uint64_t first = is_inline ? body.bytes : body.head;
+  const bool goes_along = is_inline || (body.comes_in_two() && first <= limits_.eager_limit);
+  if (goes_along && op.ready && first <= peer.credit) {
+    peer.credit -= first;
     body.has_payload = 1;
-    op.carried = true;
+    (is_inline ? op.carried : op.has_head) = true;
   }
   out.push_back(transmit(op.details.peer, body, body.has_payload != 0 ? id : 0));
-  if (body.has_payload != 0 && body.wants_verdict == 0) complete(id, {}, out);
+  if (op.carried && body.wants_verdict == 0) complete(id, {}, out);
 }
 
 void endpoint::announce_to_self(operation_id id, operation& op, announce body, actions& out) {
@@ -110,7 +114,7 @@ void endpoint::announce_to_self(operation_id id, operation& op, announce body, a
   std::size_t& credit_left = peer_at(self_).credit;
   if (op.route != weft::route::inlined || !op.ready || body.wants_verdict != 0 || body.bytes > credit_left) return;
   credit_left -= body.bytes;
-  messages_.set_has_payload(message);
+  messages_.set_has_payload(message, true);
   out.push_back(about_message(action_type::keep_local, message, id));
   complete(id, {}, out);
 }
@@ -161,10 +165,12 @@ void endpoint::cancel(operation_id id, errc why, actions& out) {
   if (op->state == operation_state::unmatched && receiving) return fail_receive(id, why, out);
   if (!receiving && is_mutated(mutation::forget_on_cancel)) return fail_send(id, why, out);
   op->leaving = why;
-  if (op->state == operation_state::paired) {
+  if (op->is_held && op->has_head) {
+    (void)discard_held(id, why, out);
+  } else if (op->state == operation_state::paired) {
     undo_match(id, out);
   } else if (receiving) {
-    if (op->message != no_slot) ask_back(id, *op, out);
+    if (op->message != no_slot && op->published) ask_back(id, *op, out);
   } else if (op->details.peer == self_) {
     (void)on_withdraw(self_, {.send = id}, out);
   } else if (op->state == operation_state::unmatched) {
@@ -203,8 +209,12 @@ void endpoint::fail_receive(operation_id id, errc code, actions& out) {
   complete(id, code, out);
 }
 
-void endpoint::fail_send(operation_id id, errc code, actions& out) {
+void endpoint::end_send(operation_id id, boost::system::error_code code, actions& out) {
   operation& op = *operations_.find(id);
+  if (op.streams != 0) {
+    op.verdict = code;
+    return;
+  }
   if (op.details.peer == self_) {
     const std::uint32_t message = messages_.find(self_, id);
     if (message != no_slot && queue_.withdraw_message(message)) messages_.release(message);

@@ -11,6 +11,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -28,8 +30,9 @@ struct endpoint_limits {
 /// One rank's half of the conversation: announces its sends, matches what is announced to it, and decides what each
 /// operation does next. Pure: events come in by call, what is to be done comes out as a list of actions.
 ///
-/// `endpoint.cpp` has the user's side, `endpoint_matching.cpp` how messages and receives meet and part again, and
-/// `endpoint_progress.cpp` what happens to them afterwards.
+/// `endpoint.cpp` has the user's side, `endpoint_matching.cpp` how messages and receives meet and part again,
+/// `endpoint_holding.cpp` messages about which a user decides, or that come in two parts, and `endpoint_progress.cpp`
+/// what happens to them afterwards.
 ///
 /// An operation is allocated (which gives it a name and a slot to keep its buffers under), then started. It ends with
 /// one `complete` action, after which its name is invalid and its slot is used again.
@@ -63,6 +66,15 @@ class endpoint {
                   group_number group = root_group, bool ready = true);
   void start_receive(operation_id id, const origin& where, const payload_shape& shape, actions& out,
                      group_number group = root_group, bool ready = true);
+  /// Receives a message of any kind and size, up to where its user can look at it.
+  void start_examine(operation_id id, const origin& where, actions& out, group_number group = root_group);
+  /// The user has decided about a `held` message: it is received, as `shape` says where that was not compared before.
+  /// False: the operation is not held any more, because it has ended.
+  [[nodiscard]] bool resume(operation_id id, const payload_shape& shape, actions& out);
+  /// ... it fails at both ends, with a text that goes to the other.
+  [[nodiscard]] bool refuse_held(operation_id id, errc code, std::string reason, actions& out);
+  /// ... it is taken, and what has not come of it is not needed: its send succeeds. The receive ends with `code`.
+  [[nodiscard]] bool discard_held(operation_id id, boost::system::error_code code, actions& out);
   /// What to say beyond the code, should the operation fail. Without effect where it has ended.
   void explain(operation_id id, std::string reason);
   /// The buffer of an operation is ready. Without effect where it has ended.
@@ -81,7 +93,7 @@ class endpoint {
   [[nodiscard]] bool on_announce(int peer, const announce& body, actions& out);
   [[nodiscard]] bool on_clear(int peer, const clear& body, actions& out);
   [[nodiscard]] bool on_accepted(int peer, const accepted& body, actions& out);
-  [[nodiscard]] bool on_refused(int peer, const refused& body, actions& out);
+  [[nodiscard]] bool on_refused(int peer, const refused& body, std::string_view reason, actions& out);
   [[nodiscard]] bool on_withdraw(int peer, const withdraw& body, actions& out);
   [[nodiscard]] bool on_withdrawn(int peer, const withdrawn& body, actions& out);
   [[nodiscard]] bool on_credit(int peer, const credit& body);
@@ -142,9 +154,20 @@ class endpoint {
   void announce_to_self(operation_id id, operation& op, announce body, actions& out);
   /// The message in that slot and the receive belong together; neither is in the queue any more.
   void match(operation_id receive, std::uint32_t message, payload_place place, actions& out);
+  /// What the receive takes and what the message is are compared.
+  void settle_match(operation_id receive, std::uint32_t message, payload_place place, actions& out);
   /// Both are ready.
   void carry(operation_id receive, std::uint32_t message, payload_place place, actions& out);
-  void wait_for_readiness(operation_id receive, std::uint32_t message, payload_place place, actions& out);
+  void keep_match(operation_id receive, std::uint32_t message, payload_place place, actions& out);
+  [[nodiscard]] std::uint32_t take_match(operation& op);
+  void hold(operation_id receive, actions& out);
+  [[nodiscard]] operation* find_held(operation_id id) noexcept;
+  void carry_head(operation_id receive, std::uint32_t message, payload_place place, actions& out);
+  void ask_for_head(operation_id receive, std::uint32_t message, actions& out);
+  void head_arrived(operation_id receive, std::uint32_t message, actions& out);
+  void start_stream(operation& op, int peer, const clear& body, std::uint64_t offset, std::uint64_t bytes,
+                    actions& out);
+  void end_send(operation_id id, boost::system::error_code code, actions& out);
   void carry_if_ready(operation_id receive, actions& out);
   void carry_inline(operation_id receive, std::uint32_t message, payload_place place, actions& out);
   void carry_on_link(operation_id receive, std::uint32_t message, actions& out);
@@ -152,7 +175,8 @@ class endpoint {
   void carry_through_log(operation_id receive, std::uint32_t message, actions& out);
   [[nodiscard]] protocol::match match_of(operation_id receive, const operation& op);
   void fail_match(operation_id receive, std::uint32_t message, errc code, payload_place place, actions& out);
-  void refuse(int source, const announce& body, errc code, const payload_shape& wanted, actions& out);
+  void refuse(int source, const announce& body, errc code, const payload_shape& wanted, std::string_view reason,
+              actions& out);
 
   void ask_back(operation_id receive, operation& op, actions& out);
   void tell_withdrawn(int source, operation_id send, actions& out);
@@ -164,7 +188,7 @@ class endpoint {
   void discard(std::uint32_t message, actions& out);
   void give_credit(int source, const announce& body, actions& out);
   void fail_receive(operation_id id, errc code, actions& out);
-  void fail_send(operation_id id, errc code, actions& out);
+  void fail_send(operation_id id, errc code, actions& out) { end_send(id, code, out); }
   void fail_those_alone(actions& out);
   [[nodiscard]] bool is_alone(group_number group) const;
   void become_matched(operation& op) noexcept;

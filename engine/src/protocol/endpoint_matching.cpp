@@ -12,10 +12,8 @@ namespace weft::protocol {
 bool endpoint::on_announce(int peer, const announce& body, actions& out) {
   if (!is_valid(body)) return false;
   peer_state& from = peer_at(peer);
-  if (body.has_payload != 0) {
-    if (body.bytes > limits_.inline_credit - from.held) return false;
-    from.held += body.bytes;
-  }
+  if (body.payload_bytes() > limits_.inline_credit - from.held) return false;
+  from.held += body.payload_bytes();
   if (closed_) {
     if (body.has_payload != 0) out.push_back(about(action_type::drop_payload, 0));
     return true;
@@ -32,7 +30,7 @@ bool endpoint::on_announce(int peer, const announce& body, actions& out) {
       out.push_back(about(action_type::drop_payload, 0));
       give_credit(peer, body, out);
     }
-    refuse(peer, body, errc::too_many_unmatched, body.shape(), out);
+    refuse(peer, body, errc::too_many_unmatched, body.shape(), {}, out);
     return true;
   }
   if (body.has_payload != 0) out.push_back(about_message(action_type::keep_payload, message));
@@ -58,26 +56,37 @@ void endpoint::match(operation_id receive, std::uint32_t message, payload_place 
   op.details.tag = body.tag;
   op.details.any_tag = false;
   op.details.phase = phase::matched;
+  if (!op.examines) return settle_match(receive, message, place, out);
+  op.details.here = body.shape();
+  keep_match(receive, message, place, out);
+  hold(receive, out);
+}
+
+void endpoint::settle_match(operation_id receive, std::uint32_t message, payload_place place, actions& out) {
+  operation& op = *operations_.find(receive);
+  const announce body = messages_[message].envelope;
   errc problem = compare(op, body);
   if (problem == errc{} && uses_log(body.route) && log_lost_) problem = errc::sequencer_lost;
   if (problem != errc{}) return fail_match(receive, message, problem, place, out);
   op.details.here.bytes = body.bytes;
+  op.details.here.head = body.head;
   const bool left_to_stream = is_mutated(mutation::readiness_on_stream) && uses_log(body.route);
   if ((op.ready && body.is_ready != 0) || left_to_stream) return carry(receive, message, place, out);
-  wait_for_readiness(receive, message, place, out);
+  // A match that is not ready stays here, where either end can have its half back: the log takes no entry that might
+  // not be carried out at once, and its batches wait for no kernel, which might wait for them.
+  keep_match(receive, message, place, out);
 }
 
 void endpoint::carry(operation_id receive, std::uint32_t message, payload_place place, actions& out) {
-  const announce& body = messages_[message].envelope;
+  const announce body = messages_[message].envelope;
+  if (body.comes_in_two() && !operations_.find(receive)->has_head) return carry_head(receive, message, place, out);
   if (body.has_payload != 0) return carry_inline(receive, message, place, out);
   if (uses_log(body.route)) return carry_through_log(receive, message, out);
   if (messages_.source_of(message) == self_) return carry_locally(receive, message, out);
   carry_on_link(receive, message, out);
 }
 
-// A match that is not ready stays here, where either end can have its half back: the log takes no entry that might not
-// be carried out at once, and its batches wait for no kernel, which might wait for them.
-void endpoint::wait_for_readiness(operation_id receive, std::uint32_t message, payload_place place, actions& out) {
+void endpoint::keep_match(operation_id receive, std::uint32_t message, payload_place place, actions& out) {
   operation& op = *operations_.find(receive);
   op.state = operation_state::paired;
   op.message = message;
@@ -88,11 +97,16 @@ void endpoint::wait_for_readiness(operation_id receive, std::uint32_t message, p
 
 void endpoint::carry_if_ready(operation_id receive, actions& out) {
   operation& op = *operations_.find(receive);
-  if (op.state != operation_state::paired || !op.ready || messages_[op.message].envelope.is_ready == 0) return;
+  if (op.state != operation_state::paired || op.is_held) return;
+  if (!op.ready || messages_[op.message].envelope.is_ready == 0) return;
+  carry(receive, take_match(op), payload_place::kept, out);
+}
+
+std::uint32_t endpoint::take_match(operation& op) {
   const std::uint32_t message = std::exchange(op.message, no_slot);
   messages_.set_receive(message, 0);
   op.state = operation_state::unmatched;  // and in no queue: as it is when it is matched
-  carry(receive, message, payload_place::kept, out);
+  return message;
 }
 
 bool endpoint::on_ready(int peer, const ready& body, actions& out) {
@@ -118,7 +132,12 @@ void endpoint::carry_inline(operation_id receive, std::uint32_t message, payload
 void endpoint::carry_locally(operation_id receive, std::uint32_t message, actions& out) {
   const announce body = messages_[message].envelope;
   messages_.release(message);
-  out.push_back({.type = action_type::copy_local, .operation = body.send, .other = receive, .bytes = body.bytes});
+  const std::uint64_t done = operations_.find(receive)->has_head ? body.head : 0;
+  out.push_back({.type = action_type::copy_local,
+                 .operation = body.send,
+                 .other = receive,
+                 .bytes = body.bytes - done,
+                 .offset = done});
   complete(body.send, {}, out);
   complete(receive, {}, out);
 }
@@ -128,9 +147,13 @@ void endpoint::carry_on_link(operation_id receive, std::uint32_t message, action
   messages_.release(message);
   operation& op = *operations_.find(receive);
   become_matched(op);
-  op.remaining = used.envelope.bytes;
-  out.push_back(
-      {.type = action_type::expect_stream, .peer = used.source, .operation = receive, .bytes = used.envelope.bytes});
+  const std::uint64_t done = op.has_head ? used.envelope.head : 0;
+  op.remaining = used.envelope.bytes - done;
+  out.push_back({.type = action_type::expect_stream,
+                 .peer = used.source,
+                 .operation = receive,
+                 .bytes = op.remaining,
+                 .offset = done});
   out.push_back(transmit(used.source, clear{.send = used.envelope.send, .receive = receive}));
 }
 
@@ -143,7 +166,10 @@ void endpoint::carry_through_log(operation_id receive, std::uint32_t message, ac
   op.message = message;
   op.route = messages_[message].envelope.route;
   const protocol::match found = match_of(receive, op);
-  out.push_back({.type = action_type::expect_stream, .operation = receive, .bytes = found.bytes});
+  out.push_back({.type = action_type::expect_stream,
+                 .operation = receive,
+                 .bytes = found.bytes,
+                 .offset = op.has_head ? messages_[message].envelope.head : 0});
   out.push_back(about(action_type::publish, receive));
   out.push_back({.type = action_type::report_match, .match = found});
   if (found.source == self_) become_matched(*operations_.find(found.send));
@@ -151,7 +177,8 @@ void endpoint::carry_through_log(operation_id receive, std::uint32_t message, ac
 
 protocol::match endpoint::match_of(operation_id receive, const operation& op) {
   const held_message held = messages_[op.message];
-  return {op.route, held.source, self_, held.envelope.send, receive, held.envelope.bytes, held.envelope.group};
+  const std::uint64_t bytes = held.envelope.bytes - (op.has_head ? held.envelope.head : 0);
+  return {op.route, held.source, self_, held.envelope.send, receive, bytes, held.envelope.group};
 }
 
 void endpoint::fail_match(operation_id receive, std::uint32_t message, errc code, payload_place place, actions& out) {
@@ -166,11 +193,12 @@ void endpoint::fail_match(operation_id receive, std::uint32_t message, errc code
   operation& op = *operations_.find(receive);
   op.details.there = body.shape();
   if (code == errc::message_too_large) op.details.here.bytes = limits_.max_object_bytes;  // what would have been taken
-  refuse(failed.source, body, code, op.details.here, out);
+  refuse(failed.source, body, code, op.details.here, op.details.reason, out);
   complete(receive, code, out);
 }
 
-void endpoint::refuse(int source, const announce& body, errc code, const payload_shape& wanted, actions& out) {
+void endpoint::refuse(int source, const announce& body, errc code, const payload_shape& wanted, std::string_view reason,
+                      actions& out) {
   const refused verdict{.send = body.send,
                         .tag = body.tag,
                         .code = static_cast<std::uint32_t>(code),
@@ -180,15 +208,15 @@ void endpoint::refuse(int source, const announce& body, errc code, const payload
                         .wanted_element = wanted.element,
                         .sent_bytes = body.bytes,
                         .wanted_bytes = wanted.bytes};
-  if (source != self_)
-    out.push_back(transmit(source, verdict));
-  else
-    (void)on_refused(self_, verdict, out);
+  if (source == self_) return (void)on_refused(self_, verdict, reason, out);
+  out.push_back(transmit(source, verdict));
+  out.back().details.reason = reason.substr(0, refused::most_text);
 }
 
 // ---- parting
 
-// No answer where it is too late: the end of the message is on its way to the sender already.
+// No answer where it is too late: the end of the message is on its way to the sender already, or its head is here and
+// the user about to ask for the rest.
 bool endpoint::on_withdraw(int peer, const withdraw& body, actions& out) {
   const std::uint32_t message = messages_.find(peer, body.send);
   if (message == no_slot) return true;
@@ -199,6 +227,12 @@ bool endpoint::on_withdraw(int peer, const withdraw& body, actions& out) {
   }
   const operation_id matched = messages_[message].receive;
   operation& receive = *operations_.find(matched);
+  if (receive.has_head || !(receive.published || receive.state == operation_state::paired)) return true;
+  if (receive.is_held) {
+    complete(matched, errc::withdrawn, out);
+    tell_withdrawn(peer, body.send, out);
+    return true;
+  }
   receive.sender_leaves = true;
   if (receive.state == operation_state::paired)
     undo_match(matched, out);
@@ -240,9 +274,14 @@ void endpoint::undo_match(operation_id receive, actions& out) {
   const bool sender_leaves = op.sender_leaves;
   const errc receiver_leaves = op.leaving;
   messages_.set_receive(message, 0);
-  op.sender_leaves = false;
+  op.sender_leaves = op.is_held = false;
   if (op.state == operation_state::matched) leave_log(message, receive, op, out);
   op.state = operation_state::unmatched;
+  if (op.has_head) {  // which is used up: there is nothing to give back
+    keep_match(receive, message, payload_place::kept, out);
+    op.is_held = true;
+    return (void)discard_held(receive, receiver_leaves, out);
+  }
 
   if (receiver_leaves != errc{}) complete(receive, receiver_leaves, out);
   if (sender_leaves) {
@@ -265,7 +304,7 @@ void endpoint::leave_log(std::uint32_t message, operation_id receive, operation&
 }
 
 void endpoint::restore_message(std::uint32_t message, actions& out) {
-  const bool arrived_whole = messages_[message].envelope.has_payload != 0;
+  const bool arrived_whole = messages_[message].envelope.arrived_whole();
   if (closed_ || (peer_at(messages_.source_of(message)).gone && !arrived_whole)) return discard(message, out);
   if (const auto receive = queue_.put_back_message(message))
     match(operations_.name_of(*receive), message, payload_place::kept, out);
@@ -276,7 +315,7 @@ void endpoint::restore_receive(operation_id receive, actions& out) {
   op.route = weft::route::automatic;
   op.details.phase = phase::unmatched;
   op.details.any_tag = op.any_tag;
-  if (op.details.here.kind == payload_kind::objects) op.details.here.bytes = 0;
+  if (op.details.here.kind == payload_kind::objects) op.details.here.bytes = op.details.here.head = 0;
   const int source = op.details.peer;
   if (op.any_source) op.details.peer = -1;
   if (closed_) return complete(receive, errc::closed, out);
@@ -298,10 +337,10 @@ void endpoint::give_credit(int source, const announce& body, actions& out) {
   peer_state& peer = peer_at(source);
   if (is_mutated(mutation::leak_credit)) return;
   if (source == self_) {
-    peer.credit += body.bytes;
+    peer.credit += body.payload_bytes();
     return;
   }
-  peer.consumed += body.bytes;
+  peer.consumed += body.payload_bytes();
   // In quarters: one message for many, while the sender is never without credit for long.
   if (peer.consumed == 0 || peer.consumed < limits_.inline_credit / 4) return;
   peer.held -= peer.consumed;

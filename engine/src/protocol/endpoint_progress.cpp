@@ -20,6 +20,8 @@ bool is_refusal(std::uint32_t code) noexcept {
     case errc::message_too_large:
     case errc::too_many_unmatched:
     case errc::sequencer_lost:
+    case errc::malformed_frame:
+    case errc::refused:
       return true;
     default:
       return false;
@@ -37,32 +39,35 @@ bool endpoint::on_clear(int peer, const clear& body, actions& out) {
   operation* op = find(body.send, operation_kind::send, peer);
   // Ended here meanwhile, by a close: the goodbye that follows tells the receiver.
   if (op == nullptr) return true;
-  if (op->state == operation_state::matched || uses_log(op->route) || op->carried || !op->ready) return false;
-  become_matched(*op);
-  op->details.phase = phase::transferring;
-  out.push_back({.type = action_type::start_stream,
-                 .peer = peer,
-                 .operation = body.send,
-                 .other = body.receive,
-                 .bytes = op->details.here.bytes});
+  const payload_shape& shape = op->details.here;
+  const std::uint64_t head = shape.head < shape.bytes ? shape.head : 0;
+  if (op->carried || !op->ready) return false;
+  if (head != 0 && !op->has_head) {
+    op->has_head = true;
+    start_stream(*op, peer, body, 0, head, out);
+    return true;
+  }
+  if (uses_log(op->route) || std::exchange(op->has_body, true)) return false;
+  start_stream(*op, peer, body, head, shape.bytes - head, out);
   return true;
 }
 
 bool endpoint::on_accepted(int peer, const accepted& body, actions& out) {
   const operation* op = find(body.send, operation_kind::send, peer);
   if (op == nullptr) return true;
-  if (!op->carried) return false;
-  complete(body.send, {}, out);
+  if (op->has_body) return false;
+  end_send(body.send, {}, out);
   return true;
 }
 
-bool endpoint::on_refused(int peer, const refused& body, actions& out) {
+bool endpoint::on_refused(int peer, const refused& body, std::string_view reason, actions& out) {
   if (!is_refusal(body.code) || !is_valid(body)) return false;
   const auto code = static_cast<errc>(body.code);
   const payload_shape wanted{.bytes = body.wanted_bytes, .kind = body.wanted_kind, .element = body.wanted_element};
   if (operation* op = find(body.send, operation_kind::send, peer)) {
-    if (op->state == operation_state::matched) return false;
+    if (op->has_body || (op->state == operation_state::matched && op->streams == 0)) return false;
     op->details.there = wanted;
+    op->details.reason = reason;
     op->details.phase = phase_of(code);
     fail_send(body.send, code, out);
     return true;
@@ -74,6 +79,7 @@ bool endpoint::on_refused(int peer, const refused& body, actions& out) {
   late.details.tag = body.tag;
   late.details.here = {.bytes = body.sent_bytes, .kind = body.sent_kind, .element = body.sent_element};
   late.details.there = wanted;
+  late.details.reason = reason;
   out.push_back(std::move(late));
   return true;
 }
@@ -94,7 +100,7 @@ void endpoint::on_peer_gone(int peer, errc why, actions& out) {
   --present_peers_;
   for (std::uint32_t i = 0; i < messages_.size(); ++i) {
     // What arrived whole can still be received; the rest cannot be asked for any more.
-    if (!messages_[i].waits() || messages_[i].source != peer || messages_[i].envelope.has_payload != 0) continue;
+    if (!messages_[i].waits() || messages_[i].source != peer || messages_[i].envelope.arrived_whole()) continue;
     (void)queue_.withdraw_message(i);
     discard(i, out);
   }
@@ -102,11 +108,12 @@ void endpoint::on_peer_gone(int peer, errc why, actions& out) {
       [peer](const operation& op) { return op.details.peer == peer && op.state != operation_state::allocated; });
   for (const operation_id id : concerned) {
     const operation& op = *operations_.find(id);
-    if (op.details.operation == operation_kind::send)
-      fail_send(id, why, out);
-    else if (op.state == operation_state::unmatched)
+    if (op.details.operation == operation_kind::send) {
+      operations_.find(id)->streams = 0;  // its link has let go of everything
+      end_send(id, op.verdict.value_or(why), out);
+    } else if (op.state == operation_state::unmatched)
       fail_receive(id, why, out);
-    else if (op.state == operation_state::paired && messages_[op.message].envelope.has_payload != 0)
+    else if (op.state == operation_state::paired && messages_[op.message].envelope.arrived_whole())
       continue;  // it waits for nothing of the peer's
     else if (!op.published)
       complete(id, why, out);
@@ -129,18 +136,29 @@ void endpoint::on_streamed(operation_id id, std::uint64_t bytes, actions& out) {
   if (op == nullptr) return;
   op->details.phase = phase::transferring;
   op->remaining -= bytes;
-  if (op->remaining == 0) complete(id, {}, out);
+  if (op->remaining != 0) return;
+  if (op->message == no_slot) return complete(id, {}, out);
+  --in_flight_;
+  head_arrived(id, take_match(*op), out);
 }
 
 void endpoint::on_stream_sent(operation_id id, actions& out) {
-  if (operations_.find(id) != nullptr) complete(id, {}, out);
+  operation* op = operations_.find(id);
+  if (op == nullptr || --op->streams != 0) return;
+  if (op->verdict) return end_send(id, *op->verdict, out);
+  if (op->has_body) return complete(id, {}, out);
+  op->state = operation_state::unmatched;  // for the receiver to ask for the rest, or for the log
+  --in_flight_;
+  if (closed_) fail_send(id, errc::closed, out);
 }
 
 void endpoint::on_transferred(operation_id id, boost::system::error_code code, actions& out) {
   operation* op = operations_.find(id);
   if (op == nullptr) return;
   op->details.phase = phase::transferring;
-  complete(id, code, out);
+  if (op->streams == 0) return complete(id, code, out);
+  op->published = false;
+  op->verdict = code;
 }
 
 void endpoint::revoked(operation_id id, boost::system::error_code code, actions& out) {
@@ -154,8 +172,12 @@ void endpoint::revoke_refused(operation_id id) {
 
 void endpoint::on_log_lost(actions& out) {
   log_lost_ = true;
-  for (const operation_id id : operations_.select([](const operation& op) { return op.published; }))
-    out.push_back({.type = action_type::revoke, .operation = id, .code = errc::sequencer_lost});
+  for (const operation_id id : operations_.select([](const operation& op) { return op.published; })) {
+    if (operation& op = *operations_.find(id); op.streams != 0)
+      op.verdict = errc::sequencer_lost;
+    else
+      out.push_back({.type = action_type::revoke, .operation = id, .code = errc::sequencer_lost});
+  }
   const auto unready = operations_.select([this](const operation& op) {
     return op.state == operation_state::paired && uses_log(messages_[op.message].envelope.route);
   });

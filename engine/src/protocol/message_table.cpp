@@ -40,6 +40,7 @@ void message_table::store_newest() {
   stored.send = body.send;
   stored.bytes = body.bytes;
   stored.fingerprint = body.fingerprint;
+  stored.head = body.head;
   stored.receive = 0;
   stored.lane = lanes_.join({body.tag, body.group, newest_.source});
   stored.arrival = ++arrivals_ & last_arrival;
@@ -76,6 +77,7 @@ held_message message_table::stored_message(std::uint32_t slot) const noexcept {
                        .tag = in.key.tag,
                        .bytes = held.bytes,
                        .fingerprint = held.fingerprint,
+                       .head = held.head,
                        .kind = held.kind,
                        .element = held.element,
                        .memory = held.memory,

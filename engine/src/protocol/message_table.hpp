@@ -26,7 +26,7 @@ struct held_message {
 /// Messages that have arrived, under slots that are used again after their end: found by what their sender calls them,
 /// and those that wait by what a receive asks for, the earliest first.
 ///
-/// A message takes 52 bytes: what it shares with others of its source, tag and group lies in their lane. Memory grows
+/// A message takes 60 bytes: what it shares with others of its source, tag and group lies in their lane. Memory grows
 /// by chunks with the highest number of messages held at once, no insertion moves what was there before, and nothing
 /// allocates after that. All steps take constant time, but for `wait` out of turn, which searches the place, and for a
 /// lane whose first message comes or goes: logarithmic time in the number of lanes.
@@ -56,7 +56,7 @@ class message_table {
 
   /// The receive that a message, which does not wait, is matched with; 0 if it is not any more.
   void set_receive(std::uint32_t message, operation_id receive) { stored(message).receive = receive; }
-  void set_has_payload(std::uint32_t message) { stored(message).has_payload = true; }
+  void set_has_payload(std::uint32_t message, bool whether) { stored(message).has_payload = whether; }
   void set_ready(std::uint32_t message) { stored(message).is_ready = true; }
 
   /// The message waits from now on, before all that arrived later.
@@ -85,6 +85,7 @@ class message_table {
     operation_id send = 0;
     std::uint64_t bytes = 0;
     std::uint64_t fingerprint = 0;
+    std::uint64_t head = 0;
     union {
       operation_id receive = 0;  ///< of one that does not wait
       neighbours in_lane;        ///< of one that waits
@@ -101,7 +102,7 @@ class message_table {
     bool is_ready : 1 = true;
     bool waits : 1 = false;
   };
-  static_assert(sizeof(record) == 48, "a flood of announcements is a flood of these");
+  static_assert(sizeof(record) == 56, "a flood of announcements is a flood of these");
 
   struct chain;
 

@@ -23,9 +23,9 @@ using operation_id = std::uint64_t;
 
 enum class message_type : std::uint8_t {
   announce = 1,  ///< sender: I have a message for you
-  clear,         ///< receiver: it is matched, send its bytes to this receive
+  clear,         ///< receiver: it is matched, send its bytes (or its head, and then the rest) to this receive
   data,          ///< sender: bytes of a cleared message
-  accepted,      ///< receiver: your inline message is matched
+  accepted,      ///< receiver: your message is matched, and what I have not asked for is not needed
   refused,       ///< receiver: your message cannot be received
   withdraw,      ///< sender: forget my message, if that is still possible
   withdrawn,     ///< receiver: forgotten
@@ -48,18 +48,27 @@ struct announce {
   std::uint64_t tag;
   std::uint64_t bytes;
   std::uint64_t fingerprint;
+  std::uint64_t head;  ///< of the bytes, those that the receiver needs before it has room for the others; or 0
   payload_kind kind;
   element_type element;
   memory_kind memory;
   weft::route route;
-  std::uint8_t has_payload;    ///< 1: `bytes` raw bytes follow
+  std::uint8_t has_payload;    ///< 1: `payload_bytes` raw bytes follow
   std::uint8_t wants_verdict;  ///< 1: tell the sender once it is matched
   std::uint8_t is_ready;       ///< 0: nobody may read its buffer before `ready` has come
   std::uint8_t reserved;
 
-  [[nodiscard]] payload_shape shape() const noexcept { return {bytes, kind, element, memory, fingerprint}; }
+  [[nodiscard]] payload_shape shape() const noexcept { return {bytes, kind, element, memory, fingerprint, head}; }
+  /// Of an inline message all, of another its head.
+  [[nodiscard]] std::uint64_t payload_bytes() const noexcept {
+    if (has_payload == 0) return 0;
+    return route == weft::route::inlined ? bytes : head;
+  }
+  [[nodiscard]] bool arrived_whole() const noexcept { return has_payload != 0 && route == weft::route::inlined; }
+  /// The rest comes after the head, once the receiver asks for it.
+  [[nodiscard]] bool comes_in_two() const noexcept { return head != 0 && head < bytes && !arrived_whole(); }
 };
-static_assert(sizeof(announce) == 48);
+static_assert(sizeof(announce) == 56);
 
 struct clear {
   static constexpr auto type = message_type::clear;
@@ -89,6 +98,9 @@ struct refused {
   element_type wanted_element;
   std::uint64_t sent_bytes;
   std::uint64_t wanted_bytes;
+
+  /// Of the text behind it, which says what the code does not. Longer ones are cut.
+  static constexpr std::size_t most_text = 1024;
 };
 static_assert(sizeof(refused) == 40);
 
@@ -131,8 +143,9 @@ requires std::is_trivially_copyable_v<Body>
 [[nodiscard]] constexpr bool is_valid(const announce& body) noexcept {
   return body.kind <= payload_kind::objects && body.element <= element_type::c128 &&
          body.memory <= memory_kind::device && body.route > weft::route::automatic && body.route <= weft::route::pair &&
-         body.has_payload <= 1 && body.wants_verdict <= 1 && body.is_ready <= 1 &&
-         (body.has_payload == 0 || (body.route == weft::route::inlined && body.is_ready == 1));
+         body.has_payload <= 1 && body.wants_verdict <= 1 && body.is_ready <= 1 && body.head <= body.bytes &&
+         (body.head == 0 || body.kind == payload_kind::objects) &&
+         (body.has_payload == 0 || (body.is_ready == 1 && (body.route == weft::route::inlined || body.comes_in_two())));
 }
 [[nodiscard]] constexpr bool is_valid(const refused& body) noexcept {
   return body.sent_kind <= payload_kind::objects && body.sent_element <= element_type::c128 &&

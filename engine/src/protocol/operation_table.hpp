@@ -8,6 +8,7 @@
 #include <weft/engine/operation_details.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace weft::protocol {
@@ -17,7 +18,7 @@ enum class operation_state : std::uint8_t {
   allocated,    ///< named, not started
   unmatched,    ///< announced, or posted
   withdrawing,  ///< a send that asks its receiver to forget it
-  paired,       ///< a receive with a message, one of whose buffers is not ready
+  paired,       ///< a receive with a message: a buffer is not ready, or its user has to decide
   matched,      ///< carried out by the link or through the log, to its end
 };
 
@@ -29,6 +30,11 @@ struct operation {
   bool published = false;           ///< the launch thread may carry it out
   bool carried = false;             ///< a send whose bytes rode in the announcement
   bool ready = true;                ///< its buffer may be read, or written
+  bool examines = false;            ///< a receive whose user sees what has matched before anything is carried
+  bool is_held = false;             ///< a receive that goes on once its user has decided
+  bool has_head = false;            ///< the head of its message has arrived; of a send: was given to the link
+  bool has_body = false;            ///< a send: the rest was given to the link, too
+  std::uint8_t streams = 0;         ///< of a send, parts that the link has not taken whole
   bool any_source = false;          ///< a receive posted with this wildcard
   bool any_tag = false;             ///< and with that one
   bool sender_leaves = false;       ///< of a receive: the sender of its message wants it back
@@ -37,6 +43,7 @@ struct operation {
   std::uint32_t message = no_slot;  ///< that a receive has, as long as it may have to give it back
   std::uint64_t group = 0;          ///< within which it was started
   std::uint64_t remaining = 0;      ///< bytes that a receive still expects on the link
+  std::optional<boost::system::error_code> verdict;  ///< how a send ends once the link has let go of its memory
   operation_details details;
 };
 

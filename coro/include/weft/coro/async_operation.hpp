@@ -19,6 +19,8 @@ namespace weft::coro {
 /// - `start(waiter)` begins it, `cancel(waiter, kinds)` asks for an early end (the waiter is still completed once),
 ///   `abandon(waiter)` says that the waiter goes away uncompleted;
 /// - `finish(code, raw)` turns one into the other, and may turn success into an error;
+/// - `go_on(waiter, code, raw)`, which it may have: an operation of several steps answers `true` where it has begun the
+///   next one, and the waiter is completed again;
 /// - `result_type::raise(code)` throws the error that a failed `co_await` throws;
 /// - `get_executor()`: where handlers without an executor of their own run.
 template <class S>

@@ -28,4 +28,17 @@ class waiter {
   ~waiter() = default;
 };
 
+namespace detail {
+
+/// Whether the description of an operation has begun the next of its steps.
+template <class Source, class Raw>
+[[nodiscard]] bool goes_on(Source& source, waiter<Raw>& who, boost::system::error_code code, Raw& raw) {
+  if constexpr (requires { source.go_on(who, code, raw); })
+    return source.go_on(who, code, raw);
+  else
+    return false;
+}
+
+}  // namespace detail
+
 }  // namespace weft::coro

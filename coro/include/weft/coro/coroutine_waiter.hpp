@@ -43,6 +43,8 @@ class coroutine_waiter final : public waiter<typename Source::raw_type> {
   /// @}
 
   void complete(boost::system::error_code code, raw_type&& raw) noexcept override {
+    // Where it goes on, another thread may have completed it and resumed the coroutine when this returns.
+    if (detail::goes_on(source_, *this, code, raw)) return;
     waiting_ = false;
     result_.emplace(source_.finish(code, std::move(raw)));
     code_ = code;

@@ -43,6 +43,7 @@ class handler_waiter final : public waiter<typename Source::raw_type> {
   }
 
   void complete(boost::system::error_code code, raw_type&& raw) noexcept override {
+    if (detail::goes_on(source_, *this, code, raw)) return;
     result_.emplace(source_.finish(code, std::move(raw)));
     code_ = code;
     boost::asio::dispatch(work_, deliver(this));

@@ -4,6 +4,7 @@
 #include <weft/engine/detail/sources.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -18,6 +19,11 @@ struct batch_item {
   view_list views;
   destination to;
   origin from;
+  payload_kind kind = payload_kind::buffer;
+  std::uint64_t fingerprint = 0;          ///< of objects
+  std::uint64_t head = 0;                 ///< of objects: as in `operation_request`
+  bool borrows = false;                   ///< objects: parts of the views are the caller's memory
+  std::shared_ptr<owned_memory> owner{};  ///< of the memory
 };
 
 /// The waiters of a batch's operations, and the count of those that are not over.

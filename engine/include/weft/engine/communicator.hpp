@@ -236,13 +236,15 @@ class split_source : public operation_source_base {
 
 template <class Buffer>
 batch& batch::send(const Buffer& buffer, destination where) {
-  items_.push_back({operation_kind::send, detail::views_to_read(buffer), where, {}});
+  items_.push_back(
+      {.operation = operation_kind::send, .views = detail::views_to_read(buffer), .to = where, .from = {}});
   return *this;
 }
 
 template <class Buffer>
 batch& batch::recv(Buffer&& buffer, origin where) {
-  items_.push_back({operation_kind::receive, detail::views_to_write(buffer), {}, where});
+  items_.push_back(
+      {.operation = operation_kind::receive, .views = detail::views_to_write(buffer), .to = {}, .from = where});
   return *this;
 }
 

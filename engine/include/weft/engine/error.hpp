@@ -18,7 +18,7 @@ enum class errc {
   null_buffer,            ///< a buffer of non-zero size has no address
   memory_mismatch,        ///< the views of one message lie in different kinds of memory
   invalid_option,         ///< an option has a value that it cannot take
-  not_joined,             ///< the engine has not joined a group, or was closed
+  not_joined,             ///< the engine has not joined a group
 
   // The two ends disagree: both operations fail.
   size_mismatch,          ///< the receive buffer is shorter or longer than the message
@@ -61,6 +61,9 @@ enum class errc {
   already_started,  ///< an operation starts once: this one was started or moved from before
 
   device_failed,  ///< the work that the operation waited for (`after`) ended with an error of CUDA's
+
+  refused,    ///< the receiver looked at the message and refused it; the reason is its own
+  withdrawn,  ///< the sender took the message back before the receiver had decided about it
 };
 
 /// The category of `errc`, named "weft".

@@ -2,99 +2,18 @@
 #pragma once
 
 #include <weft/engine/communicator.hpp>
-#include <weft/serializers/fingerprint.hpp>
-#include <weft/serializers/frame.hpp>
+#include <weft/engine/detail/many_source.hpp>
+#include <weft/engine/detail/object_sources.hpp>
 
-#include <boost/asio/any_io_executor.hpp>
-
-#include <exception>
-#include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 namespace weft {
 
-namespace detail {
-
-/// Sends objects as one frame. Objects given as rvalues are kept in the description, others are referred to until the
-/// operation starts, which is when they are serialized.
-template <class... Stored>
-class send_objects_source : public operation_source_base {
- public:
-  using result_type = sent;
-
-  send_objects_source(place within, destination where, Stored... objects)
-      : operation_source_base(std::move(within)), where_(where), objects_(std::forward<Stored>(objects)...) {}
-
-  void start(waiter& who) {
-    operation_request wanted;
-    wanted.set(where_);
-    wanted.kind = payload_kind::objects;
-    wanted.fingerprint = serializers::type_fingerprint<std::remove_cvref_t<Stored>...>();
-    wanted.frame = take_frame(*place_.core);
-    try {
-      std::apply([&](const auto&... object) { serializers::encode(wanted.frame, object...); }, objects_);
-    } catch (const std::exception& problem) {
-      operation_details details;
-      details.operation = operation_kind::send;
-      details.peer = where_.rank;
-      details.tag = where_.tag;
-      details.here.kind = payload_kind::objects;
-      details.reason = problem.what();
-      return detail::complete_soon(*place_.core, who, errc::unserializable, std::move(details));
-    }
-    begin(std::move(wanted), who);
-  }
-  [[nodiscard]] static sent finish(const boost::system::error_code& code, outcome&& ended) {
-    if (code == errc::object_type_mismatch)
-      name_types(ended.details, serializers::joined_type_names<std::remove_cvref_t<Stored>...>());
-    return {std::move(ended.details)};
-  }
-
- private:
-  destination where_;
-  std::tuple<Stored...> objects_;
-};
-
-/// Receives one frame and decodes it where the completion is delivered, outside of the engine's lock.
-template <class... Ts>
-class receive_objects_source : public operation_source_base {
- public:
-  using result_type = received_objects<Ts...>;
-
-  receive_objects_source(place within, origin where) : operation_source_base(std::move(within)), where_(where) {}
-
-  void start(waiter& who) {
-    operation_request wanted;
-    wanted.set(where_);
-    wanted.kind = payload_kind::objects;
-    wanted.fingerprint = serializers::type_fingerprint<Ts...>();
-    begin(std::move(wanted), who);
-  }
-
-  [[nodiscard]] result_type finish(boost::system::error_code& code, outcome&& ended) {
-    if (code == errc::object_type_mismatch) name_types(ended.details, serializers::joined_type_names<Ts...>());
-    result_type result{envelope_of(ended.details), {}, std::move(ended.details)};
-    if (!code) {
-      try {
-        result.values = serializers::decode<Ts...>(ended.frame.bytes(), serializers::limits{});
-      } catch (const std::exception& problem) {
-        code = errc::malformed_frame;
-        result.details.reason = problem.what();
-      }
-    }
-    return_frame(*place_.core, std::move(ended.frame));
-    return result;
-  }
-
- private:
-  origin where_;
-};
-
-}  // namespace detail
-
 /// Sends objects as one message; `recv_objects` with the same types receives it. Objects given as rvalues are moved
-/// into the operation; those given as lvalues must live until it is started (awaiting it at once is enough).
+/// into the operation; those given as lvalues must stay as they are until it completes, because large ranges of numbers
+/// within them (`engine_options::segment_threshold`) are sent from where they lie.
 /// Completion: `void(boost::system::error_code, sent)`.
 template <class... Ts>
 [[nodiscard]] auto send_objects(const communicator& comm, destination where, Ts&&... objects) {
@@ -102,13 +21,33 @@ template <class... Ts>
   return coro::async_operation<source>(source(comm.place(), where, std::forward<Ts>(objects)...));
 }
 
+/// The same to several ranks, `to(ranks, tag)`: the objects are serialized once. Completes with the code of the first
+/// send that failed, once all have ended; with `as_tuple` the result has one entry for each rank, in their order.
+/// Completion: `void(boost::system::error_code, batch_result)`.
+template <class... Ts>
+[[nodiscard]] auto send_objects(const communicator& comm, destinations where, Ts&&... objects) {
+  using source = detail::send_to_many_source<Ts...>;
+  return coro::async_operation<source>(source(comm.place(), where, std::forward<Ts>(objects)...));
+}
+
 /// Receives a message of objects of exactly these types: `auto [envelope, a, b] = co_await recv_objects<A, B>(...)`.
-/// The types are compared by fingerprint before a byte is decoded; each must be default-constructible.
+/// The types are compared by fingerprint before a byte is decoded; each must be default-constructible. `bounds` take
+/// the place of `engine_options::object_limits` for this message.
 /// Completion: `void(boost::system::error_code, received_objects<Ts...>)`.
 template <class... Ts>
-[[nodiscard]] auto recv_objects(const communicator& comm, origin where) {
-  using source = detail::receive_objects_source<Ts...>;
-  return coro::async_operation<source>(source(comm.place(), where));
+[[nodiscard]] auto recv_objects(const communicator& comm, origin where,
+                                std::optional<serializers::limits> bounds = std::nullopt) {
+  using source = detail::receive_objects_source<detail::posted_receive, std::tuple<Ts...>>;
+  return coro::async_operation<source>(source(comm.place(), {where}, {bounds, Ts{}...}));
+}
+
+/// Receives a message of objects of exactly these types into existing ones, whose capacity is used again; they must
+/// stay until the operation completes. Where it fails they hold valid values that mean nothing. Completion:
+/// `void(boost::system::error_code, received)`.
+template <class... Ts>
+[[nodiscard]] auto recv_objects_into(const communicator& comm, origin where, Ts&... objects) {
+  using source = detail::receive_objects_source<detail::posted_receive, std::tuple<Ts&...>>;
+  return coro::async_operation<source>(source(comm.place(), {where}, {std::nullopt, objects...}));
 }
 
 }  // namespace weft

@@ -35,6 +35,7 @@ struct payload_shape {
   element_type element = element_type::bytes;  ///< of buffers
   memory_kind memory = memory_kind::host;      ///< where the bytes lie at this end; the other may differ
   std::uint64_t fingerprint = 0;               ///< of the objects' types
+  std::uint64_t head = 0;                      ///< of the bytes, those that come first; 0 where all come at once
 };
 
 /// An operation as an error report needs it.

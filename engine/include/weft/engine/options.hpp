@@ -4,6 +4,7 @@
 #include <weft/engine/operation_details.hpp>
 #include <weft/engine/peer.hpp>
 #include <weft/engine/rendezvous.hpp>
+#include <weft/serializers/segments.hpp>
 
 #include <boost/system/error_code.hpp>
 
@@ -88,6 +89,10 @@ struct engine_options {
   std::size_t max_unmatched = 1'000'000;
   /// The largest object message that this engine receives.
   std::size_t max_object_bytes = std::size_t{1} << 30;
+  /// Contiguous numbers within objects, of at least so many bytes, are sent from where they lie.
+  std::size_t segment_threshold = serializers::default_segment_threshold;
+  /// What object messages may ask for when they are decoded; a receive may have limits of its own.
+  serializers::limits object_limits{};
 
   /// For `engine::join` to meet all ranks.
   std::chrono::milliseconds join_timeout{60'000};

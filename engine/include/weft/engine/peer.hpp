@@ -7,6 +7,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <span>
 
 namespace weft {
 
@@ -78,6 +79,22 @@ struct destination {
   }
 };
 
+/// Several ranks that one message goes to. Made by `to(ranks, tag)`; the ranks must stay where they are until the
+/// operation is started.
+struct destinations {
+  std::span<const int> ranks;  ///< the receivers
+  destination like;            ///< what holds for each of them
+
+  /// The same with another route.
+  [[nodiscard]] constexpr destinations via(weft::route which) const noexcept { return {ranks, like.via(which)}; }
+  /// The same, completing at another point.
+  [[nodiscard]] constexpr destinations until(completion_point when) const noexcept { return {ranks, like.until(when)}; }
+  /// The same with a deadline for each.
+  [[nodiscard]] constexpr destinations within(std::chrono::nanoseconds time) const noexcept {
+    return {ranks, like.within(time)};
+  }
+};
+
 /// Where a message comes from. Made by `from(rank, tag)`, each of which may be a wildcard.
 struct origin {
   int rank = -1;                              ///< the sender; meaningless with `any_rank`
@@ -113,6 +130,11 @@ struct origin {
 /// To `rank`, under `tag`, by the automatic route and without a deadline.
 [[nodiscard]] constexpr destination to(int rank, std::uint64_t tag) noexcept {
   return {.rank = rank, .tag = tag};
+}
+
+/// To each of `ranks`, under `tag`, by the automatic route and without a deadline.
+[[nodiscard]] constexpr destinations to(std::span<const int> ranks, std::uint64_t tag) noexcept {
+  return {ranks, to(-1, tag)};
 }
 
 /// From `rank`, under `tag`, either of which may be a wildcard; without a deadline.

@@ -26,6 +26,8 @@ struct communicator_stats {
   /// Sends that completed, by the route that carried them; index with `static_cast<std::size_t>(route)`.
   std::array<traffic, route_count> sent{};
   traffic received;              ///< receives that completed
+  std::uint64_t landed = 0;      ///< bytes of segments that came directly into the objects that they belong to
+  std::uint64_t copied = 0;      ///< bytes of segments that were received first, and then copied into objects
   std::uint64_t batches = 0;     ///< groups that the launch thread issued
   std::uint64_t open_links = 0;  ///< links to other ranks that stand now
   std::uint64_t unmatched = 0;   ///< messages that wait for a receive now

@@ -194,7 +194,7 @@ void host_device::copy_to_self(communicator_id communicator, group_state& group,
   const auto receive = self_end(false);
   if (send == transfers.end() && receive == transfers.end()) return;
   const bool both = send != transfers.end() && receive != transfers.end();
-  if (both) copy_message(send->memory.pieces, receive->memory.pieces, receive->bytes);
+  if (both) copy_message(send->memory.pieces, 0, receive->memory.pieces, receive->bytes);
   for (const auto end : {send, receive}) {
     if (end == transfers.end()) continue;
     if (!both) group.codes[static_cast<std::size_t>(end - transfers.begin())] = errc::transfer_aborted;

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <weft/serializers/binary_archive.hpp>
+#include <weft/serializers/late_delivery.hpp>
+
+#include <cereal/types/base_class.hpp>
 
 #include <memory>
 #include <type_traits>
@@ -31,6 +34,41 @@ template <class T>
 inline constexpr bool counts_as_object<std::shared_ptr<T>> = false;
 template <class T>
 inline constexpr bool counts_as_object<std::weak_ptr<T>> = false;
+
+namespace detail {
+/// Whether a type is a part of another that cereal wraps, and no object of its own.
+template <class T>
+inline constexpr bool is_base_wrapper = false;
+template <class Base>
+inline constexpr bool is_base_wrapper<cereal::base_class<Base>> = true;
+template <class Base>
+inline constexpr bool is_base_wrapper<cereal::virtual_base_class<Base>> = true;
+
+template <class T>
+inline constexpr bool is_lender = counts_as_object<T> && !is_base_wrapper<T>;
+
+}  // namespace detail
+
+// Saving: who lives as long as the objects that were given.
+template <class T>
+requires detail::is_lender<T>
+void prologue(binary_output_archive& archive, const T& object) {
+  using enum lenders::lending;
+  archive.path().enter(&object, sizeof object, detail::is_std_container<T> ? others : members);
+}
+template <class T>
+requires detail::is_lender<T>
+void epilogue(binary_output_archive& archive, const T&) {
+  archive.path().leave();
+}
+template <class T>
+void prologue(binary_output_archive& archive, const cereal::memory_detail::PtrWrapper<T>&) {
+  archive.path().enter_owned();
+}
+template <class T>
+void epilogue(binary_output_archive& archive, const cereal::memory_detail::PtrWrapper<T>&) {
+  archive.path().leave();
+}
 
 template <class T>
 requires counts_as_object<T>

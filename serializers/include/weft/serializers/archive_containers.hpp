@@ -18,7 +18,8 @@
 
 // Containers whose loading must not trust the announced size: ranges of numbers are checked against the bytes that
 // remain and copied whole, other elements are made one by one as their bytes are read. cereal's functions save them,
-// except where a whole range can be copied.
+// except where a whole range can be copied or left where it lies, and where there are keys, which always travel in the
+// archive.
 namespace weft::serializers {
 
 namespace detail {
@@ -32,15 +33,38 @@ void load_sequence(binary_input_archive& archive, Sequence& sequence, std::uint6
   for (std::uint64_t i = 0; i != missing; ++i) archive.load_element(sequence.emplace_back());
 }
 
+/// The element is in the container, whose size says whether it is new.
+template <class Container>
+void check_new(binary_input_archive& archive, const Container& container, std::size_t size_before) {
+  if (container.size() == size_before) archive.in().fail("a key that was there before", "each key once");
+}
+
+template <class Map>
+void save_map(binary_output_archive& archive, const Map& map) {
+  archive.out().append(static_cast<std::uint64_t>(map.size()));
+  for (const auto& [key, value] : map) {
+    archive.save_key(key);
+    archive(value);
+  }
+}
+
 template <class Map>
 void load_map(binary_input_archive& archive, Map& map) {
   map.clear();
   for (std::uint64_t left = archive.read_count(); left != 0; --left) {
     typename Map::key_type key{};
     typename Map::mapped_type value{};
-    archive.load_element(key, value);
+    archive.load_entry(key, value);
+    const std::size_t before = map.size();
     map.emplace_hint(map.end(), std::move(key), std::move(value));
+    check_new(archive, map, before);
   }
+}
+
+template <class Set>
+void save_set(binary_output_archive& archive, const Set& set) {
+  archive.out().append(static_cast<std::uint64_t>(set.size()));
+  for (const auto& key : set) archive.save_key(key);
 }
 
 template <class Set>
@@ -48,21 +72,43 @@ void load_set(binary_input_archive& archive, Set& set) {
   set.clear();
   for (std::uint64_t left = archive.read_count(); left != 0; --left) {
     typename Set::key_type key{};
-    archive.load_element(key);
+    archive.load_key(key);
+    const std::size_t before = set.size();
     set.emplace_hint(set.end(), std::move(key));
+    check_new(archive, set, before);
   }
 }
 
 template <class Range>
 void save_range(binary_output_archive& archive, const Range& range) {
-  archive.out().append(static_cast<std::uint64_t>(range.size()));
-  archive.out().append(range.data(), range.size() * sizeof(typename Range::value_type));
+  const std::uint64_t count = range.size();
+  const std::size_t bytes = range.size() * sizeof(typename Range::value_type);
+  if (archive.lend(range.data(), bytes)) return archive.out().append(count | segment_bit);
+  archive.out().append(count);
+  archive.out().append(range.data(), bytes);
+}
+
+template <class Range>
+void load_range_apart(binary_input_archive& archive, Range& range, std::uint64_t count) {
+  using element = typename Range::value_type;
+  archive.check_elements(count);
+  if (count > range.max_size()) archive.in().fail_range(count, sizeof(element));
+  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(element);
+  const std::byte* const arrived = archive.next_segment(bytes);
+  range.resize(static_cast<std::size_t>(count));
+  if (arrived != nullptr)
+    std::memcpy(range.data(), arrived, bytes);
+  else
+    archive.land(range.data(), bytes, &range, sizeof range);
 }
 
 template <class Range>
 void load_range(binary_input_archive& archive, Range& range) {
   using element = typename Range::value_type;
-  const std::size_t count = archive.in().read_range_count(sizeof(element));
+  const auto announced = archive.in().read<std::uint64_t>();
+  if ((announced & segment_bit) != 0) return load_range_apart(archive, range, announced & ~segment_bit);
+  archive.check_elements(announced);
+  const std::size_t count = archive.in().check_range_count(announced, sizeof(element));
   const auto bytes = archive.in().read_bytes(count * sizeof(element));
   range.resize(count);
   if (count != 0) std::memcpy(range.data(), bytes.data(), bytes.size());
@@ -91,12 +137,11 @@ void load(binary_input_archive& archive, std::basic_string<T, Traits, A>& range)
 /// cereal copies arrays of numbers whole, but not those of bytes.
 template <std::size_t N>
 void save(binary_output_archive& archive, const std::array<std::byte, N>& array) {
-  archive.out().append(array.data(), N);
+  archive(cereal::binary_data(array.data(), N));
 }
 template <std::size_t N>
 void load(binary_input_archive& archive, std::array<std::byte, N>& array) {
-  const auto bytes = archive.in().read_bytes(N);
-  std::copy(bytes.begin(), bytes.end(), array.begin());
+  archive(cereal::binary_data(array.data(), N));
 }
 
 /// Reserves no more memory than the frame has bytes left; vectors of numbers and of `bool` are loaded otherwise.
@@ -118,16 +163,32 @@ void load(binary_input_archive& archive, std::list<T, A>& list) {
 }
 
 template <class K, class V, class C, class A>
+void save(binary_output_archive& archive, const std::map<K, V, C, A>& map) {
+  detail::save_map(archive, map);
+}
+template <class K, class V, class C, class A>
 void load(binary_input_archive& archive, std::map<K, V, C, A>& map) {
   detail::load_map(archive, map);
+}
+template <class K, class V, class C, class A>
+void save(binary_output_archive& archive, const std::multimap<K, V, C, A>& map) {
+  detail::save_map(archive, map);
 }
 template <class K, class V, class C, class A>
 void load(binary_input_archive& archive, std::multimap<K, V, C, A>& map) {
   detail::load_map(archive, map);
 }
 template <class K, class V, class H, class E, class A>
+void save(binary_output_archive& archive, const std::unordered_map<K, V, H, E, A>& map) {
+  detail::save_map(archive, map);
+}
+template <class K, class V, class H, class E, class A>
 void load(binary_input_archive& archive, std::unordered_map<K, V, H, E, A>& map) {
   detail::load_map(archive, map);
+}
+template <class K, class V, class H, class E, class A>
+void save(binary_output_archive& archive, const std::unordered_multimap<K, V, H, E, A>& map) {
+  detail::save_map(archive, map);
 }
 template <class K, class V, class H, class E, class A>
 void load(binary_input_archive& archive, std::unordered_multimap<K, V, H, E, A>& map) {
@@ -135,16 +196,32 @@ void load(binary_input_archive& archive, std::unordered_multimap<K, V, H, E, A>&
 }
 
 template <class K, class C, class A>
+void save(binary_output_archive& archive, const std::set<K, C, A>& set) {
+  detail::save_set(archive, set);
+}
+template <class K, class C, class A>
 void load(binary_input_archive& archive, std::set<K, C, A>& set) {
   detail::load_set(archive, set);
+}
+template <class K, class C, class A>
+void save(binary_output_archive& archive, const std::multiset<K, C, A>& set) {
+  detail::save_set(archive, set);
 }
 template <class K, class C, class A>
 void load(binary_input_archive& archive, std::multiset<K, C, A>& set) {
   detail::load_set(archive, set);
 }
 template <class K, class H, class E, class A>
+void save(binary_output_archive& archive, const std::unordered_set<K, H, E, A>& set) {
+  detail::save_set(archive, set);
+}
+template <class K, class H, class E, class A>
 void load(binary_input_archive& archive, std::unordered_set<K, H, E, A>& set) {
   detail::load_set(archive, set);
+}
+template <class K, class H, class E, class A>
+void save(binary_output_archive& archive, const std::unordered_multiset<K, H, E, A>& set) {
+  detail::save_set(archive, set);
 }
 template <class K, class H, class E, class A>
 void load(binary_input_archive& archive, std::unordered_multiset<K, H, E, A>& set) {

@@ -5,7 +5,9 @@
 #include <weft/serializers/codec.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -64,19 +66,36 @@ void load(binary_input_archive& archive, cereal::SizeTag<T>& tag) {
 namespace detail {
 template <class T>
 using pointee_t = std::remove_cv_t<std::remove_all_extents_t<std::remove_pointer_t<std::remove_reference_t<T>>>>;
+
+/// The bytes of a segment come to `data`, at once or later.
+inline void load_apart(binary_input_archive& archive, void* data, std::size_t bytes, const void* holder,
+                       std::size_t holder_bytes) {
+  if (const std::byte* const arrived = archive.next_segment(bytes))
+    std::memcpy(data, arrived, bytes);
+  else
+    archive.land(data, bytes, holder, holder_bytes);
+}
 }  // namespace detail
 
 /// Memory as it lies; cereal uses it for arrays of numbers.
 template <class T>
 void save(binary_output_archive& archive, const cereal::BinaryData<T>& data) {
   static_assert(!std::same_as<detail::pointee_t<T>, long double>, "long double has no width that all machines share");
-  archive.out().append(data.data, static_cast<std::size_t>(data.size));
+  const auto size = static_cast<std::size_t>(data.size);
+  if (size >= smallest_marked_array) {
+    const bool apart = archive.lend(data.data, size);
+    archive.out().append(apart);
+    if (apart) return;
+  }
+  archive.out().append(data.data, size);
 }
 
 template <class T>
 void load(binary_input_archive& archive, cereal::BinaryData<T>& data) {
   static_assert(!std::same_as<detail::pointee_t<T>, long double>, "long double has no width that all machines share");
   const auto size = static_cast<std::size_t>(data.size);
+  if (size >= smallest_marked_array && archive.in().read<bool>())
+    return detail::load_apart(archive, data.data, size, data.data, size);
   constexpr bool is_bool = std::same_as<detail::pointee_t<T>, bool>;
   const auto bytes = is_bool ? archive.in().read_bools(size) : archive.in().read_bytes(size);
   if (size != 0) std::memcpy(data.data, bytes.data(), size);

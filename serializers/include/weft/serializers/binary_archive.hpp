@@ -2,9 +2,11 @@
 #pragma once
 
 #include <weft/serializers/byte_buffer.hpp>
+#include <weft/serializers/lenders.hpp>
 #include <weft/serializers/limits.hpp>
 #include <weft/serializers/pointer_guard.hpp>
 #include <weft/serializers/reader.hpp>
+#include <weft/serializers/segments.hpp>
 
 #include <cereal/cereal.hpp>
 #include <cereal/types/memory.hpp>
@@ -19,23 +21,42 @@ namespace weft::serializers {
 /// width of their type, sizes in 64 bits, nothing else.
 class binary_output_archive : public cereal::OutputArchive<binary_output_archive, cereal::AllowEmptyClassElision> {
  public:
-  /// Appends to `out`, which must outlive the archive.
-  explicit binary_output_archive(byte_buffer& out);
+  /// Appends to `out`; large ranges go to `segments`, where there are any. Both must outlive the archive.
+  explicit binary_output_archive(byte_buffer& out, segment_list* segments = nullptr);
   ~binary_output_archive() override;  // out of line: cereal's tables are much code to repeat for every type
 
   /// Where codecs write.
   [[nodiscard]] byte_buffer& out() noexcept { return out_; }
 
+  /// Whether a range of the object that is being saved becomes a segment, which is then added.
+  [[nodiscard]] bool lend(const void* data, std::size_t bytes) {
+    if (segments_ == nullptr || !segments_->takes(data, bytes) || !lenders_.lends()) return false;
+    segments_->add(data, bytes);
+    return true;
+  }
+  /// Saves what decides about a place in a container, in the archive as a whole.
+  template <class Key>
+  void save_key(const Key& key) {
+    lenders_.enter_key();
+    (*this)(key);
+    lenders_.leave_key();
+  }
+  /// What tells members of objects from what lives only while they are being saved.
+  [[nodiscard]] lenders& path() noexcept { return lenders_; }
+
  private:
   byte_buffer& out_;
+  segment_list* segments_;
+  lenders lenders_;
 };
 
 /// Reads objects from memory that is not trusted. What is wrong with it is a `decode_error`, and no memory is taken
 /// for what is not there.
 class binary_input_archive : public cereal::InputArchive<binary_input_archive, cereal::AllowEmptyClassElision> {
  public:
-  /// Reads on from where `in` stands. Both `in` and the memory that it reads must outlive the archive.
-  explicit binary_input_archive(reader& in, const limits& bounds = {});
+  /// Reads on from where `in` stands; large ranges come from `segments`, where there are any. All, and the memory that
+  /// they read, must outlive the archive.
+  explicit binary_input_archive(reader& in, const limits& bounds = {}, segment_reader* segments = nullptr);
   ~binary_input_archive() override;
 
   /// Where codecs read.
@@ -43,10 +64,42 @@ class binary_input_archive : public cereal::InputArchive<binary_input_archive, c
   /// What checks the pointers that cereal loads.
   [[nodiscard]] pointer_guard& pointers() noexcept { return pointers_; }
 
+  /// The next segment, as `segment_reader::next`. None may be part of a key, which is looked at while it is loaded.
+  [[nodiscard]] const std::byte* next_segment(std::uint64_t bytes) {
+    if (segments_ == nullptr || keys_ != 0) fail_segment(bytes);
+    return segments_->next(in_, bytes);
+  }
+  /// Where the bytes are to go for which it gave null.
+  void land(void* data, std::size_t bytes, const void* holder, std::size_t holder_bytes) {
+    segments_->land(data, bytes, holder, holder_bytes);
+  }
+  /// Loads what decides about a place in a container.
+  template <class Key>
+  void load_key(Key& key) {
+    ++keys_;
+    load_element(key);
+    --keys_;
+  }
+  /// The same, and what belongs to it.
+  template <class Key, class Value>
+  void load_entry(Key& key, Value& value) {
+    const std::size_t before = in_.remaining();
+    ++keys_;
+    (*this)(key);
+    --keys_;
+    (*this)(value);
+    if (in_.remaining() == before) count_without_bytes();
+  }
+  /// A container must not hold so many elements: throws `limit_exceeded`.
+  void check_elements(std::uint64_t count) const {
+    if (count > limits_.max_elements) fail_elements(count);
+  }
+
   /// Reads a number of elements of any type. It may exceed the bytes that remain only by what `limits` allows for
   /// elements without bytes.
   [[nodiscard]] std::uint64_t read_count() {
     const auto count = in_.read<std::uint64_t>();
+    check_elements(count);
     if (count > in_.remaining() && count - in_.remaining() > without_bytes_left()) fail_count(count);
     return count;
   }
@@ -88,10 +141,14 @@ class binary_input_archive : public cereal::InputArchive<binary_input_archive, c
   [[noreturn]] void fail_count(std::uint64_t count) const;
   [[noreturn]] void fail_without_bytes() const;
   [[noreturn]] void fail_depth() const;
+  [[noreturn]] void fail_segment(std::uint64_t bytes) const;
+  [[noreturn]] void fail_elements(std::uint64_t count) const;
 
   reader& in_;
   pointer_guard pointers_;
   limits limits_;
+  segment_reader* segments_;
+  std::uint32_t keys_ = 0;  ///< being loaded, one within the other
   std::uint64_t without_bytes_ = 0;
   std::uint32_t depth_ = 0;
 };

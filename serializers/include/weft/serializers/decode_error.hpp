@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -18,6 +19,14 @@ class decode_error : public std::runtime_error {
 
  private:
   std::size_t offset_;
+};
+
+/// A frame asks for more than `limits` allow. `what()` names the limit, its value and what was asked for.
+class limit_exceeded : public decode_error {
+ public:
+  /// `found` of `what` at a place, where the member `limit` of `limits` allows `allowed`.
+  limit_exceeded(std::size_t offset, const std::string& limit, std::uint64_t found, std::uint64_t allowed,
+                 const std::string& what);
 };
 
 }  // namespace weft::serializers

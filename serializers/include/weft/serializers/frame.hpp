@@ -3,6 +3,7 @@
 
 #include <weft/serializers/cereal.hpp>
 #include <weft/serializers/frame_header.hpp>
+#include <weft/serializers/late_delivery.hpp>
 #include <weft/serializers/std_type_names.hpp>
 
 #include <exception>
@@ -26,15 +27,25 @@ void encode(byte_buffer& out, const Ts&... objects) {
   frame.finish();
 }
 
-/// Reads the objects of a frame into existing ones, whose capacity is reused. Throws `decode_error` for whatever is
-/// wrong with the frame, including what the loading of an object throws; the objects then hold valid, unspecified
-/// values.
+/// The same, but for large ranges that are left where they lie: they are added to `segments`, and follow the frame.
 template <class... Ts>
-void decode_into(std::span<const std::byte> frame, const limits& bounds, Ts&... objects) {
-  reader in(frame);
-  read_frame_header(in, sizeof...(Ts));
+void encode(byte_buffer& out, segment_list& segments, const Ts&... objects) {
+  frame_writer frame(out, sizeof...(Ts));
+  binary_output_archive archive(out, &segments);
+  ((void)archive(objects), ...);
+  frame.finish(segments);
+}
+
+/// Reads the objects of a frame whose segments come from `segments`. Throws as below, and `cannot_land` where the
+/// segments have not arrived and have to.
+template <class... Ts>
+void decode_into(std::span<const std::byte> frame, segment_reader& segments, const limits& bounds, Ts&... objects) {
+  reader whole(frame);
+  reader in = whole.read_part(read_frame_header(whole, sizeof...(Ts)));
+  segments.read_table(whole, bounds);
+  (segments.add_fixed(&objects, sizeof objects), ...);
   try {
-    binary_input_archive archive(in, bounds);
+    binary_input_archive archive(in, bounds, &segments);
     ((void)archive(objects), ...);
   } catch (const decode_error&) {
     throw;
@@ -42,6 +53,16 @@ void decode_into(std::span<const std::byte> frame, const limits& bounds, Ts&... 
     detail::fail_to_load(in, problem, detail::joined_names<Ts...>::value);
   }
   in.expect_end();
+  segments.expect_end(in);
+}
+
+/// Reads the objects of a frame into existing ones, whose capacity is reused. Throws `decode_error` for whatever is
+/// wrong with the frame, including what the loading of an object throws; the objects then hold valid, unspecified
+/// values.
+template <class... Ts>
+void decode_into(std::span<const std::byte> frame, const limits& bounds, Ts&... objects) {
+  segment_reader none(std::span<const std::byte>{});
+  decode_into(frame, none, bounds, objects...);
 }
 
 /// Reads the objects of a frame. Each type must be default-constructible. Errors as for `decode_into`.

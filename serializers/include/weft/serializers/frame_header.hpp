@@ -3,6 +3,7 @@
 
 #include <weft/serializers/byte_buffer.hpp>
 #include <weft/serializers/reader.hpp>
+#include <weft/serializers/segments.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +15,7 @@ enum class serializer_id : std::uint8_t {
   cereal_binary = 1,  ///< by `binary_output_archive`
 };
 
-/// How a frame begins, little-endian. The body follows, and ends the frame.
+/// How a frame begins, little-endian. The body follows, and then the sizes of the segments, if there are any.
 struct frame_header {
   std::uint16_t mark;            ///< the letters "WF"
   std::uint8_t version;          ///< of this layout
@@ -27,7 +28,7 @@ static_assert(sizeof(frame_header) == 16, "the header is copied as it lies in me
 /// "WF" in memory: what `frame_header::mark` must be.
 inline constexpr std::uint16_t frame_mark = 0x4657;
 /// The layout that is written, and the only one that is read.
-inline constexpr std::uint8_t frame_version = 1;
+inline constexpr std::uint8_t frame_version = 2;
 
 /// Puts the header before a body that is being appended to `out`; takes both back unless `finish` is reached.
 class frame_writer {
@@ -50,6 +51,15 @@ class frame_writer {
     finished_ = true;
   }
 
+  /// The same for a body some of whose ranges travel behind the frame.
+  void finish(const segment_list& segments) {
+    const std::size_t body_end = out_.size();
+    for (const segment& one : segments.segments()) out_.append(static_cast<std::uint64_t>(one.bytes));
+    header_.body_bytes = body_end - begin_ - sizeof header_;
+    std::memcpy(out_.data() + begin_, &header_, sizeof header_);
+    finished_ = true;
+  }
+
  private:
   byte_buffer& out_;
   std::size_t begin_;
@@ -57,8 +67,8 @@ class frame_writer {
   bool finished_ = false;
 };
 
-/// Reads and checks the header of a frame that must hold so many objects and fill the rest of `in`. Throws
-/// `decode_error`.
-void read_frame_header(reader& in, std::uint32_t objects);
+/// Reads and checks the header of a frame that must hold so many objects; the bytes of its body, all of which are
+/// there. Throws `decode_error`.
+[[nodiscard]] std::size_t read_frame_header(reader& in, std::uint32_t objects);
 
 }  // namespace weft::serializers

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace weft::serializers {
 
@@ -14,6 +15,17 @@ struct limits {
   /// Unit: objects within one another. Classes and containers count one each, pointers count as what they point to.
   /// The default takes some 30 KiB of stack, 250 KiB in builds for debugging, and holds any document that people write.
   std::uint32_t max_depth = 256;
+
+  /// Unit: segments, the large ranges that travel behind a frame. A piece of memory of its own for each takes some
+  /// 50 bytes of bookkeeping; the default bounds that to 50 MB.
+  std::uint64_t max_segments = 1'048'576;
+
+  /// Unit: elements of one container. The default leaves it to the bytes of the frame.
+  std::uint64_t max_elements = std::numeric_limits<std::uint64_t>::max();
+
+  /// Unit: bytes. Memory that is taken for segments before they have arrived, where they go directly into the objects;
+  /// what is longer was announced by someone who has yet to show that it exists.
+  std::uint64_t max_bytes_ahead = std::uint64_t{1} << 30;
 };
 
 }  // namespace weft::serializers

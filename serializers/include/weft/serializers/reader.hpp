@@ -42,9 +42,19 @@ class reader {
 
   /// Reads a number of elements that take `element_size` bytes each, and checks that all of them are there.
   [[nodiscard]] std::size_t read_range_count(std::size_t element_size) {
-    const auto count = read<std::uint64_t>();
+    return check_range_count(read<std::uint64_t>(), element_size);
+  }
+  /// The same for a number that was just read.
+  [[nodiscard]] std::size_t check_range_count(std::uint64_t count, std::size_t element_size) const {
     if (count > remaining() / element_size) fail_range(count, element_size);
     return static_cast<std::size_t>(count);
+  }
+
+  /// A reader of the next `size` bytes, which are read with that. Its places count from where this one's do.
+  [[nodiscard]] reader read_part(std::size_t size) {
+    reader part = *this;
+    part.end_ = take(size) + size;
+    return part;
   }
 
   /// Throws unless all was read.
@@ -54,6 +64,8 @@ class reader {
 
   /// Throws a `decode_error` for the place that was reached.
   [[noreturn]] void fail(const std::string& found, const std::string& expected) const;
+  /// The same for a number of elements that cannot be.
+  [[noreturn]] void fail_range(std::uint64_t count, std::size_t element_size) const;
 
  private:
   const std::byte* take(std::size_t size) {
@@ -64,7 +76,6 @@ class reader {
   }
 
   [[noreturn]] void fail_short(std::size_t size) const;
-  [[noreturn]] void fail_range(std::uint64_t count, std::size_t element_size) const;
   [[noreturn]] void fail_end() const;
 
   const std::byte* begin_;

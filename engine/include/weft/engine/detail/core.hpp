@@ -3,10 +3,12 @@
 
 #include <weft/coro/completion.hpp>
 #include <weft/engine/buffer.hpp>
+#include <weft/engine/error.hpp>
 #include <weft/engine/operation_details.hpp>
 #include <weft/engine/peer.hpp>
 #include <weft/engine/stats.hpp>
 #include <weft/serializers/byte_buffer.hpp>
+#include <weft/serializers/segments.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/cancellation_type.hpp>
@@ -14,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -40,6 +43,12 @@ struct group {
   [[nodiscard]] int rank_of(int world_rank) const noexcept;
 };
 
+/// What objects need of the options.
+struct object_options {
+  std::size_t segment_threshold = serializers::default_segment_threshold;
+  serializers::limits limits{};
+};
+
 /// One rank's place in a group: what a communicator is a handle to. Without a core once it was moved from.
 struct place {
   std::shared_ptr<engine_core> core;
@@ -54,8 +63,9 @@ struct owned_memory {
 /// What the engine completes an operation with.
 struct outcome {
   operation_details details;
-  serializers::byte_buffer frame;        ///< of a receive of objects
+  serializers::byte_buffer frame{};      ///< of a receive of objects, or its head
   const detail::group* group = nullptr;  ///< of a split: the new one, if any
+  std::uint64_t held = 0;                ///< a receive that goes on once it is decided about: see `resume`
 };
 
 using waiter = coro::waiter<outcome>;
@@ -69,7 +79,10 @@ struct operation_request {
   payload_kind kind = payload_kind::buffer;
   std::uint64_t fingerprint = 0;
   std::span<const const_buffer_view> pieces;  ///< read only during the call that starts; a receive writes to them
-  serializers::byte_buffer frame;             ///< objects to send, instead of pieces
+  serializers::byte_buffer frame;             ///< objects to send; pieces are what travels behind it
+  std::uint64_t head = 0;                     ///< of objects whose frame is the first piece: its size, if more follow
+  bool borrows = false;                       ///< objects: the pieces are memory of the caller's
+  bool examines = false;                      ///< a receive that is held as soon as it is matched
   std::shared_ptr<owned_memory> owner;        ///< kept until the operation is over
   detail::waiter* waiter = nullptr;
 
@@ -93,6 +106,16 @@ void name_types(operation_details& details, std::string_view types);
 
 /// Starts all, in order, before any other operation can come in between.
 void start(engine_core& core, std::span<operation_request> requests);
+
+// A receive that completed with `outcome::held` has a message, or the head of one of objects (in `outcome::frame`),
+// and waits to be decided about, once. `who` waits for its end; where it has ended meanwhile, it is told so.
+
+/// It is received into the pieces of the request, or as objects where it has none, which may be held once more.
+void resume(engine_core& core, std::uint64_t held, operation_request request);
+/// It fails at both ends, for that reason. Nobody need wait.
+void refuse(engine_core& core, std::uint64_t held, waiter* who, errc code, std::string reason);
+/// It counts as received at the other end. Nobody need wait.
+void discard(engine_core& core, std::uint64_t held, waiter* who);
 /// Asks for an early end. The waiter is still completed once. `total` alone asks for an end without any effect; partial
 /// and terminal also let the waiter of an owned buffer leave before a transfer that cannot be taken back.
 void cancel(engine_core& core, waiter& who, boost::asio::cancellation_type kinds) noexcept;
@@ -110,6 +133,11 @@ void abandon_split(engine_core& core, waiter& who) noexcept;
 void start_reserve(engine_core& core, waiter& who, const group& within, std::span<const int> peers);
 void cancel_reserve(engine_core& core, waiter& who) noexcept;
 void abandon_reserve(engine_core& core, waiter& who) noexcept;
+
+/// What the engine's options say of objects.
+[[nodiscard]] const object_options& options_for_objects(const engine_core& core) noexcept;
+/// Bytes of segments that came directly into objects, and those that were copied there.
+void count_segments(engine_core& core, std::uint64_t landed, std::uint64_t copied) noexcept;
 
 [[nodiscard]] communicator_stats stats(engine_core& core);
 /// Text that stays as long as the process.

@@ -41,6 +41,7 @@ class operation_source_base {
 /// The views of one message: one in place, or several on the heap.
 class view_list {
  public:
+  view_list() = default;
   explicit view_list(const_buffer_view single) : single_(single) {}
   explicit view_list(std::vector<const_buffer_view> many) : many_(std::move(many)), is_many_(true) {}
 

@@ -107,6 +107,7 @@ class parser {
     asked_.what = *what_;
     asked_.size = size_.value_or(what_->default_size);
     check_window();
+    if (asked_.compare && what_->id != scenario::objects) throw usage_error("--compare is for the scenario objects");
     return asked_;
   }
 
@@ -123,6 +124,8 @@ class parser {
       set(word, take());
     } else if (word == "--json") {
       asked_.json = true;
+    } else if (word == "--compare") {
+      asked_.compare = true;
     } else if (word.starts_with('-')) {
       throw usage_error("unknown option " + quoted(word) + "; weft-bench --help lists what there is");
     } else if (what_) {
@@ -181,6 +184,7 @@ std::string help_text() {
          "  --ranks N      processes, which exchange in pairs (0,1), (2,3) and so on; default 2\n"
          "  --seconds S    how long to measure, from 0.01, after a warm-up; default 1\n"
          "  --transport T  unix or tcp; default WEFT_TRANSPORT, or unix\n"
+         "  --compare      of objects: 64 MiB in several ways, against plain buffers, and a small request\n"
          "  --json         one JSON object on one line\n"
          "  --version      prints the version\n\n"
          "Latencies are those of all pairs, rates their sum, and processor time that of all ranks per message.\n"

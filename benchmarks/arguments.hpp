@@ -40,6 +40,7 @@ struct options {
   std::size_t size = 0;  ///< of one message, in bytes
   double seconds = 1;
   bool json = false;
+  bool compare = false;                      ///< objects in several ways, against plain buffers
   std::optional<int> ranks;                  ///< none: those of the environment, or two
   std::optional<weft::transport> transport;  ///< none: that of the environment, or Unix sockets
 };

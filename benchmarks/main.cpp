@@ -2,6 +2,7 @@
 #include "arguments.hpp"
 #include "forked_ranks.hpp"
 #include "measure.hpp"
+#include "object_comparison.hpp"
 
 #include <weft/engine/engine.hpp>
 #include <weft/engine/error.hpp>
@@ -32,8 +33,14 @@ int complain(int status, const char* what) {
 
 asio::awaitable<void> live(weft::engine& one, const options& asked) {
   weft::communicator comm = co_await one.join();
-  const std::optional<figures> measured = co_await measure(comm, asked);
+  std::optional<figures> measured;
+  std::string table;
+  if (asked.compare)
+    table = co_await compare_objects(comm);
+  else
+    measured = co_await measure(comm, asked);
   co_await one.close();
+  std::cout << table << std::flush;
   if (measured) std::cout << (asked.json ? to_json(*measured) : to_table(*measured)) << std::flush;
 }
 

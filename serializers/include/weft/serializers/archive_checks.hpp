@@ -44,8 +44,16 @@ inline constexpr bool is_base_wrapper<cereal::base_class<Base>> = true;
 template <class Base>
 inline constexpr bool is_base_wrapper<cereal::virtual_base_class<Base>> = true;
 
+/// Ranges that are copied whole, or lent as they are: they hold no objects.
 template <class T>
-inline constexpr bool is_lender = counts_as_object<T> && !is_base_wrapper<T>;
+inline constexpr bool is_plain_range = false;
+template <range_element T, class A>
+inline constexpr bool is_plain_range<std::vector<T, A>> = true;
+template <class T, class Traits, class A>
+inline constexpr bool is_plain_range<std::basic_string<T, Traits, A>> = true;
+
+template <class T>
+inline constexpr bool is_lender = counts_as_object<T> && !is_base_wrapper<T> && !is_plain_range<T>;
 
 }  // namespace detail
 

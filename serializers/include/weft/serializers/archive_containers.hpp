@@ -83,7 +83,7 @@ template <class Range>
 void save_range(binary_output_archive& archive, const Range& range) {
   const std::uint64_t count = range.size();
   const std::size_t bytes = range.size() * sizeof(typename Range::value_type);
-  if (archive.lend(range.data(), bytes)) return archive.out().append(count | segment_bit);
+  if (archive.lend(&range, range.data(), bytes)) return archive.out().append(count | segment_bit);
   archive.out().append(count);
   archive.out().append(range.data(), bytes);
 }
@@ -110,8 +110,12 @@ void load_range(binary_input_archive& archive, Range& range) {
   archive.check_elements(announced);
   const std::size_t count = archive.in().check_range_count(announced, sizeof(element));
   const auto bytes = archive.in().read_bytes(count * sizeof(element));
-  range.resize(count);
-  if (count != 0) std::memcpy(range.data(), bytes.data(), bytes.size());
+  if constexpr (std::same_as<Range, std::string>) {
+    range.assign(reinterpret_cast<const char*>(bytes.data()), count);  // without filling it before
+  } else {
+    range.resize(count);
+    if (count != 0) std::memcpy(range.data(), bytes.data(), bytes.size());
+  }
 }
 
 }  // namespace detail

@@ -83,7 +83,7 @@ void save(binary_output_archive& archive, const cereal::BinaryData<T>& data) {
   static_assert(!std::same_as<detail::pointee_t<T>, long double>, "long double has no width that all machines share");
   const auto size = static_cast<std::size_t>(data.size);
   if (size >= smallest_marked_array) {
-    const bool apart = archive.lend(data.data, size);
+    const bool apart = archive.lend(data.data, data.data, size);
     archive.out().append(apart);
     if (apart) return;
   }

@@ -28,9 +28,9 @@ class binary_output_archive : public cereal::OutputArchive<binary_output_archive
   /// Where codecs write.
   [[nodiscard]] byte_buffer& out() noexcept { return out_; }
 
-  /// Whether a range of the object that is being saved becomes a segment, which is then added.
-  [[nodiscard]] bool lend(const void* data, std::size_t bytes) {
-    if (segments_ == nullptr || !segments_->takes(data, bytes) || !lenders_.lends()) return false;
+  /// Whether a range becomes a segment, which is then added: if `holder`, whose range it is, lasts.
+  [[nodiscard]] bool lend(const void* holder, const void* data, std::size_t bytes) {
+    if (segments_ == nullptr || !segments_->takes(data, bytes) || !lenders_.lends(holder)) return false;
     segments_->add(data, bytes);
     return true;
   }

@@ -41,10 +41,8 @@ class lenders {
   void leave_key() noexcept { --keys_; }
   /// @}
 
-  /// Whether the object that is being saved lasts.
-  [[nodiscard]] bool lends() const noexcept {
-    return keys_ == 0 && depth_ <= path_.size() && (depth_ == 0 || path_[depth_ - 1].lasts);
-  }
+  /// Whether what is saved next, and lies there, lasts and is no part of a key.
+  [[nodiscard]] bool lends(const void* data) const noexcept { return keys_ == 0 && lasting(data); }
 
  private:
   struct step {

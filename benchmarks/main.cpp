@@ -78,6 +78,8 @@ int run_own_job(const weft::engine_options& from_environment, options asked) {
   job.transport = asked.transport.value_or(from_environment.transport);
   if (job.transport == weft::transport::automatic) job.transport = weft::transport::unix_socket;
   asked.transport = job.transport;
+  job.shared_memory = from_environment.shared_memory;
+  job.spin = from_environment.spin;
   job.device = from_environment.device;
   job.device_ordinal = from_environment.device_ordinal;
   job.world_size = asked.ranks.value_or(2);

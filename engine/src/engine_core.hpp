@@ -91,6 +91,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void on_raw_read(message_link& link, std::uint64_t job, std::uint64_t bytes) override;
   void on_streamed(message_link& link, std::uint64_t job) override;
   void on_link_closed(message_link& link, boost::system::error_code code) override;
+  bool watches(message_link& link) override;
 
   // launch_events, from the launch thread
   void on_launch_news() override;
@@ -103,7 +104,17 @@ class engine_core final : public link_owner, public launch_events, public std::e
   [[nodiscard]] hello hello_to(int rank, purpose why) const;
   [[nodiscard]] verdict admit(const hello& from);
   void accept_link(const hello& from, stream_socket socket);
-  void install_link(int rank, stream_socket socket);
+  boost::asio::awaitable<void> accept_peer(int peer, stream_socket socket);
+  /// A connection with a peer, ready for its messages.
+  struct linked {
+    stream_socket socket;
+    std::optional<shared_rings> rings;
+  };
+  using ring_exchange = boost::asio::awaitable<std::optional<shared_rings>> (*)(timed_stream&, bool,
+                                                                                boost::asio::any_io_executor,
+                                                                                std::string&);
+  boost::asio::awaitable<linked> share_memory(stream_socket connected, ring_exchange exchange);
+  void install_link(int rank, stream_socket socket, std::optional<shared_rings> rings);
   void dial(int rank);
   boost::asio::awaitable<void> dial_peer(int rank);
   void await_other_attempt(int rank);
@@ -122,6 +133,12 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void set_deadline(std::uint32_t slot, std::chrono::nanoseconds limit);
   void arm_deadline_timer();
   void take_launch_news();
+
+  // links that are watched instead of sleeping: engine_watch.cpp
+  void watch_links();
+  void keep_watching();
+  [[nodiscard]] bool look_at_links();
+  [[nodiscard]] bool let_links_sleep();
 
   // groups: engine_groups.cpp
   void on_split_done(const protocol::split_answer& answer);
@@ -231,13 +248,24 @@ class engine_core final : public link_owner, public launch_events, public std::e
   std::shared_ptr<message_link> report_link_;      ///< to the sequencer
   bool report_dirty_ = false;
 
+  std::vector<std::shared_ptr<message_link>> watched_;  ///< over shared memory, awake
+  bool watching_ = false;                               ///< by some thread, or about to be
+  std::chrono::nanoseconds watch_for_{};                ///< without news, before they sleep
+  std::chrono::steady_clock::time_point asleep_since_;
+
   transfer_table transfers_;
   std::optional<launch_thread> launch_;
-  std::optional<sequencer_server> sequencer_;               ///< on rank 0
-  std::vector<std::pair<int, stream_socket>> early_links_;  ///< from ranks that entered before this one
-  bool log_left_ = false;                                   ///< the launch thread has nothing more to say
-  bool others_gone_ = false;                                ///< on rank 0: nobody needs the sequencer any more
-  wake_up changed_;                                         ///< for close, which waits for what is under way
+  std::optional<sequencer_server> sequencer_;  ///< on rank 0
+  /// From a rank that entered before this one.
+  struct early_link {
+    int peer;
+    stream_socket socket;
+    std::optional<shared_rings> rings;
+  };
+  std::vector<early_link> early_links_;
+  bool log_left_ = false;     ///< the launch thread has nothing more to say
+  bool others_gone_ = false;  ///< on rank 0: nobody needs the sequencer any more
+  wake_up changed_;           ///< for close, which waits for what is under way
   boost::asio::steady_timer goodbye_timer_;
   bool goodbyes_said_ = false;
   bool goodbye_is_late_ = false;

@@ -64,6 +64,9 @@ void check(const engine_options& options) {
     refuse_option("launch_timeout is " + std::to_string(options.launch_timeout.count()) +
                   " ns; it is above 0, or no_limit");
   check_time("link_timeout", options.link_timeout, shortest_link_timeout, longest_link_timeout);
+  if (options.spin < options.spin.zero() || options.spin > longest_spin)
+    refuse_option("spin is " + std::to_string(options.spin.count()) + " us; it is from 0 to " +
+                  std::to_string(longest_spin.count()) + " us");
 }
 
 }  // namespace
@@ -72,6 +75,7 @@ engine_core::engine_core(asio::any_io_executor executor, engine_options options)
     : executor_(std::move(executor)),
       options_(std::move(options)),
       object_settings_{options_.segment_threshold, options_.object_limits},
+      watch_for_(options_.spin),
       deadline_timer_((check(options_), executor_)),
       incarnation_(random_number()),
       links_(static_cast<std::size_t>(options_.world_size)),
@@ -199,7 +203,7 @@ asio::awaitable<void> engine_core::enter(std::vector<std::string> texts) {
   report_link_->start();
   launch_->start(std::move(log), std::move(devices), rank(), incarnation_);
   life_ = life::joined;
-  for (auto& [from, socket] : early_links_) install_link(from, std::move(socket));
+  for (early_link& one : early_links_) install_link(one.peer, std::move(one.socket), std::move(one.rings));
   early_links_.clear();
 }
 
@@ -226,20 +230,53 @@ verdict engine_core::admit(const hello& from) {
 }
 
 void engine_core::accept_link(const hello& from, stream_socket accepted) {
-  stream_socket socket = rehome(std::move(accepted), executor_);  // may throw: not within the turn
-  begin_turn();
-  if (life_ == life::created)
-    early_links_.emplace_back(from.from, std::move(socket));  // its rank has read the cards before this one has
-  else
-    install_link(from.from, std::move(socket));
-  end_turn();
+  const auto strand = asio::make_strand(executor_);
+  asio::co_spawn(strand, accept_peer(from.from, rehome(std::move(accepted), strand)), asio::detached);
 }
 
-void engine_core::install_link(int peer, stream_socket socket) {
+asio::awaitable<void> engine_core::accept_peer(int peer, stream_socket accepted) {
+  const auto self = shared_from_this();
+  try {
+    linked made = co_await share_memory(std::move(accepted), &take_rings);
+    begin_turn();
+    if (life_ == life::created)
+      early_links_.push_back({peer, std::move(made.socket), std::move(made.rings)});  // it has read the cards before
+    else
+      install_link(peer, std::move(made.socket), std::move(made.rings));
+    end_turn();
+  } catch (const std::exception& problem) {
+    begin_turn();
+    if (links_.at(peer).state == link_state::incoming) {
+      log(log_level::warning, "no link from rank " + std::to_string(peer) + ": " + problem.what());
+      peer_gone(peer, errc::peer_lost);
+    }
+    end_turn();
+  }
+}
+
+// Of two ranks on one host; what cannot be had is said, and done without.
+asio::awaitable<engine_core::linked> engine_core::share_memory(stream_socket connected, ring_exchange exchange) {
+  std::optional<shared_rings> rings;
+  std::string why_not;
+  if (is_unix(connected)) {
+    timed_stream stream(std::move(connected), co_await asio::this_coro::executor,
+                        std::chrono::steady_clock::now() + dial_timeout);
+    rings = co_await exchange(stream, options_.shared_memory, executor_, why_not);
+    connected = stream.release();
+  }
+  if (!why_not.empty()) {
+    begin_turn();
+    log(log_level::info, "no shared memory for a link, which takes a socket: " + why_not);
+    end_turn();
+  }
+  co_return linked{rehome(std::move(connected), executor_), std::move(rings)};
+}
+
+void engine_core::install_link(int peer, stream_socket socket, std::optional<shared_rings> rings) {
   const link_state state = links_.at(peer).state;
   if (state == link_state::open || state == link_state::gone) return;
   patience_.erase(peer);
-  auto link = std::make_shared<message_link>(std::move(socket), peer, *this, shared_from_this());
+  auto link = std::make_shared<message_link>(std::move(socket), peer, *this, shared_from_this(), std::move(rings));
   links_.open(peer, link);
   link->start();
   if (goodbyes_said_) say_goodbye_to(peer);  // the other end's attempt was under way
@@ -258,9 +295,9 @@ asio::awaitable<void> engine_core::dial_peer(int peer) {
   const hello mine = hello_to(peer, purpose::peer);
   try {
     stream_socket dialled = co_await listening_->dial(link_cards_[static_cast<std::size_t>(peer)], mine, dial_timeout);
-    stream_socket socket = rehome(std::move(dialled), executor_);
+    linked made = co_await share_memory(std::move(dialled), &offer_rings);
     begin_turn();
-    install_link(peer, std::move(socket));
+    install_link(peer, std::move(made.socket), std::move(made.rings));
     end_turn();
   } catch (const refused_as_busy&) {
     await_other_attempt(peer);

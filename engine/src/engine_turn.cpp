@@ -39,6 +39,7 @@ void engine_core::end_turn() {
   check_drained();
   mutex_.unlock();
   run_ready();
+  watch_links();
 }
 
 // After an event that came from user code, which must not be called back before it returns. Under the lock.
@@ -52,6 +53,7 @@ void engine_core::schedule() {
       self->run_posted_ = false;
     }
     self->run_ready();
+    self->watch_links();
   });
 }
 

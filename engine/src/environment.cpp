@@ -132,6 +132,20 @@ transport find_transport(const environment& variable) {
   refuse(quote("WEFT_TRANSPORT", *text) + ": expected automatic, unix or tcp");
 }
 
+std::chrono::microseconds find_spin(const environment& variable) {
+  constexpr int longest = longest_spin.count();
+  return std::chrono::microseconds(
+      read_number(variable, "WEFT_SPIN", 0, longest, " of microseconds, for which links are watched before they sleep")
+          .value_or(0));
+}
+
+bool find_shared_memory(const environment& variable) {
+  const auto text = read(variable, "WEFT_SHARED_MEMORY");
+  if (!text || *text == "on") return true;
+  if (*text == "off") return false;
+  refuse(quote("WEFT_SHARED_MEMORY", *text) + ": expected on or off");
+}
+
 device_choice find_device(const environment& variable) {
   const auto text = read(variable, "WEFT_DEVICE");
   if (!text || *text == "automatic") return device_choice::automatic;
@@ -164,6 +178,8 @@ engine_options options_from_environment(const environment& variable) {
   options.rendezvous_address = find_rendezvous(variable, here);
   options.job_key = read(variable, "WEFT_JOB_KEY").value_or("");
   options.transport = find_transport(variable);
+  options.shared_memory = find_shared_memory(variable);
+  options.spin = find_spin(variable);
   options.device = find_device(variable);
   options.device_ordinal = find_ordinal(variable, options.device);
   return options;

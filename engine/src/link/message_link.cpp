@@ -5,8 +5,11 @@
 
 #include <weft/engine/error.hpp>
 
+#include <boost/asio/post.hpp>
+
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace weft::detail {
 namespace {
@@ -43,10 +46,16 @@ void append_message(std::vector<std::byte>& out, std::uint8_t type, std::span<co
   payload.read(to + sizeof header + body.size(), payload_bytes);
 }
 
-message_link::message_link(stream_socket socket, int peer, link_owner& owner, std::shared_ptr<void> keep_owner)
-    : socket_(std::move(socket)), peer_(peer), owner_(owner), keep_owner_(std::move(keep_owner)) {}
+message_link::message_link(stream_socket socket, int peer, link_owner& owner, std::shared_ptr<void> keep_owner,
+                           std::optional<shared_rings> rings)
+    : socket_(std::move(socket)),
+      rings_(std::move(rings)),
+      peer_(peer),
+      owner_(owner),
+      keep_owner_(std::move(keep_owner)) {}
 
 void message_link::start() {
+  if (rings_) await_end();
   wait_readable();
 }
 
@@ -69,6 +78,7 @@ bool message_link::has_output() const noexcept {
 void message_link::close() noexcept {
   boost::system::error_code ignored;
   socket_.close(ignored);
+  if (rings_) rings_->wake_up().close(ignored);
   streams_.clear();
 }
 
@@ -82,6 +92,11 @@ void message_link::fail(boost::system::error_code code) {
 
 void message_link::wait_readable() {
   if (!is_open()) return;
+  if (rings_) {
+    await_wake_up();
+    if (!owner_.watches(*this)) sleep();
+    return;
+  }
   socket_.async_wait(stream_socket::wait_read,
                      [self = shared_from_this(), keep = keep_owner_](const boost::system::error_code& code) {
                        if (code) return;
@@ -90,6 +105,90 @@ void message_link::wait_readable() {
                        self->owner_.end_turn();
                      });
 }
+
+// ---- over shared memory
+
+bool message_link::has_news() const noexcept {
+  if (!is_open()) return false;
+  auto& rings = const_cast<shared_rings&>(*rings_);
+  return rings.reader().has_input() || (waiting_writable_ && rings.writer().has_room());
+}
+
+void message_link::look() {
+  if (!is_open()) return;
+  rings_->reader().wake();
+  if (waiting_writable_ && rings_->writer().has_room()) {
+    waiting_writable_ = false;
+    flush();
+  }
+  if (is_open()) read_turn();
+}
+
+void message_link::sleep() {
+  if (!is_open()) return;
+  const bool reader_sleeps = rings_->reader().fall_asleep();
+  const bool writer_sleeps = !waiting_writable_ || rings_->writer().fall_asleep();
+  if (!reader_sleeps || !writer_sleeps || other_has_ended_) look_again();
+}
+
+// The executor has its turn in between.
+void message_link::look_again() {
+  if (std::exchange(looks_again_, true)) return;
+  boost::asio::post(socket_.get_executor(), [self = shared_from_this(), keep = keep_owner_] {
+    self->owner_.begin_turn();
+    self->looks_again_ = false;
+    self->look();
+    self->owner_.end_turn();
+  });
+}
+
+void message_link::await_wake_up() {
+  if (std::exchange(awaits_wake_up_, true)) return;
+  rings_->wake_up().async_read_some(
+      boost::asio::buffer(&wake_ups_, sizeof wake_ups_),
+      [self = shared_from_this(), keep = keep_owner_](const boost::system::error_code& code, std::size_t) {
+        if (code) return;
+        self->owner_.begin_turn();
+        self->awaits_wake_up_ = false;
+        self->look();
+        self->owner_.end_turn();
+      });
+}
+
+// Nothing is said on the socket any more: when it can be read, it has ended, or its other end breaks the rules.
+void message_link::await_end() {
+  socket_.async_wait(stream_socket::wait_read,
+                     [self = shared_from_this(), keep = keep_owner_](const boost::system::error_code& code) {
+                       if (code) return;
+                       self->owner_.begin_turn();
+                       self->other_has_ended_ = true;
+                       self->look();
+                       self->owner_.end_turn();
+                     });
+}
+
+template <class Buffers>
+io_result message_link::read_some(const Buffers& buffers) {
+  if (!rings_) return read_now(socket_, buffers);
+  const bool has_ended = other_has_ended_;  // before looking: what was said before the end is read before it
+  const auto read = rings_->reader().read(buffers);
+  if (!read) return {0, errc::malformed_message, false};
+  if (read->wakes_other) rings_->wake_other();
+  if (read->bytes == 0 && has_ended) return {0, boost::asio::error::eof, false};
+  return {read->bytes, {}, read->bytes == 0};
+}
+
+template <class Buffers>
+io_result message_link::write_some(const Buffers& buffers) {
+  if (!rings_) return write_now(socket_, buffers);
+  if (other_has_ended_) return {0, boost::asio::error::broken_pipe, false};
+  const auto written = rings_->writer().write(buffers);
+  if (!written) return {0, boost::asio::error::broken_pipe, false};
+  if (written->wakes_other) rings_->wake_other();
+  return {written->bytes, {}, written->bytes == 0};
+}
+
+// ---- reading a turn
 
 void message_link::read_turn() {
   const auto alive = shared_from_this();  // a message may make the owner drop the link
@@ -111,7 +210,7 @@ bool message_link::read_piece() {
     read_buffers_.emplace_back(scratch.data() + kept, scratch.size() - kept);
 
   const std::size_t room = boost::asio::buffer_size(read_buffers_);
-  const io_result result = read_now(socket_, read_buffers_);
+  const io_result result = read_some(read_buffers_);
   if (result.code) {
     fail(result.code);
     return false;
@@ -179,6 +278,11 @@ void message_link::flush() {
 
 void message_link::wait_writable() {
   waiting_writable_ = true;
+  if (rings_) {
+    await_wake_up();
+    if (!rings_->writer().fall_asleep()) look_again();
+    return;
+  }
   socket_.async_wait(stream_socket::wait_write,
                      [self = shared_from_this(), keep = keep_owner_](const boost::system::error_code& code) {
                        if (code) return;
@@ -195,7 +299,7 @@ bool message_link::write_piece() {
   write_buffers_.clear();
   if (!writing_.empty()) write_buffers_.emplace_back(writing_.data() + written_, writing_.size() - written_);
   if (piece_active_) streams_.front().payload.gather(write_buffers_, piece_remaining_, most_buffers);
-  const io_result result = write_now(socket_, write_buffers_);
+  const io_result result = write_some(write_buffers_);
   if (result.code) {
     stop_writing();
     return false;

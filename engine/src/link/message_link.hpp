@@ -2,6 +2,7 @@
 #pragma once
 
 #include "link/byte_stream.hpp"
+#include "link/shared_memory.hpp"
 #include "memory_cursor.hpp"
 
 #include <array>
@@ -30,6 +31,8 @@ class link_owner {
 
   /// A message, valid during the call. False: it is malformed, and the link is closed for it.
   virtual bool on_message(message_link& link, std::uint8_t type, std::span<const std::byte> body) = 0;
+  /// A link over shared memory has nothing to read, and would go to sleep: true where the owner has it do so later.
+  virtual bool watches(message_link&) { return false; }
   /// The raw bytes asked for by `read_raw` have arrived.
   virtual void on_raw_read(message_link&, std::uint64_t /*job*/, std::uint64_t /*bytes*/) {}
   /// The payload given to `stream` has been taken whole.
@@ -50,7 +53,8 @@ class message_link : public std::enable_shared_from_this<message_link> {
  public:
   /// `keep_owner` keeps the owner alive while a wait is pending; null where the owner outlives the link's executor.
   /// `peer` is the rank at the other end.
-  message_link(stream_socket socket, int peer, link_owner& owner, std::shared_ptr<void> keep_owner);
+  message_link(stream_socket socket, int peer, link_owner& owner, std::shared_ptr<void> keep_owner,
+               std::optional<shared_rings> rings = std::nullopt);
 
   [[nodiscard]] int peer() const noexcept { return peer_; }
 
@@ -77,8 +81,16 @@ class message_link : public std::enable_shared_from_this<message_link> {
   /// are dropped beyond.
   void read_raw(std::uint64_t job, memory_cursor target, std::uint64_t bytes);
 
-  /// Writes what the kernel takes now and waits for the rest.
+  /// Writes what there is room for now and waits for the rest.
   void flush();
+
+  /// For an owner that watches a link over shared memory (`link_owner::watches`) instead of letting it sleep, within
+  /// its turns: whether there is something to do, to do it, and to sleep after all.
+  /// @{
+  [[nodiscard]] bool has_news() const noexcept;
+  void look();
+  void sleep();
+  /// @}
 
   [[nodiscard]] bool has_output() const noexcept;
   [[nodiscard]] bool is_open() const noexcept { return socket_.is_open(); }
@@ -95,6 +107,13 @@ class message_link : public std::enable_shared_from_this<message_link> {
 
   void wait_readable();
   void wait_writable();
+  void await_wake_up();
+  void await_end();
+  void look_again();
+  template <class Buffers>
+  [[nodiscard]] io_result read_some(const Buffers& buffers);
+  template <class Buffers>
+  [[nodiscard]] io_result write_some(const Buffers& buffers);
   void read_turn();
   [[nodiscard]] bool read_piece();
   [[nodiscard]] bool consume(std::span<const std::byte> bytes);
@@ -107,6 +126,11 @@ class message_link : public std::enable_shared_from_this<message_link> {
   void fail(boost::system::error_code code);
 
   stream_socket socket_;
+  std::optional<shared_rings> rings_;  ///< carry everything, and the socket only its end
+  std::uint64_t wake_ups_ = 0;         ///< what the event says
+  bool awaits_wake_up_ = false;
+  bool looks_again_ = false;  ///< it is about to
+  bool other_has_ended_ = false;
   int peer_;
   link_owner& owner_;
   std::shared_ptr<void> keep_owner_;

@@ -54,6 +54,9 @@ inline constexpr std::chrono::milliseconds shortest_link_timeout{1'000};
 inline constexpr std::chrono::milliseconds longest_link_timeout{24 * 3'600'000};
 /// @}
 
+/// The largest `engine_options::spin`: who waits for a second is not about to get an answer.
+inline constexpr std::chrono::microseconds longest_spin{1'000'000};
+
 /// How an engine is set up. Sizes are in bytes.
 struct engine_options {
   int rank = 0;        ///< this process's number in the group, from 0
@@ -67,6 +70,14 @@ struct engine_options {
   std::string job_key;
   /// What carries the links.
   weft::transport transport = weft::transport::automatic;
+  /// Whether links between ranks of one host that can be had over Unix sockets carry their bytes in shared memory: 2
+  /// MiB for each peer that this rank has a link to. Where the other end does not want it, or cannot, the socket does.
+  bool shared_memory = true;
+  /// How long the loop watches links over shared memory for what comes next before it sleeps, at most; 0: it sleeps at
+  /// once. A message then costs no system call, but for as long as it lasts the loop does nothing else, and its
+  /// processor nothing but wait: a few tens of microseconds are plenty. It adapts: where watching does not pay, because
+  /// answers take longer or others need the processor, it stops until it would.
+  std::chrono::microseconds spin{0};
   /// The name or number by which other hosts reach this one. Empty: the address that packets to the rendezvous leave
   /// from.
   std::string listen_host;

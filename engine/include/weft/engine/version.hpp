@@ -14,6 +14,6 @@ inline constexpr int version_patch = 0;
 /// @}
 
 /// What two processes must have in common to talk to each other; raised with every change of what goes over a link.
-inline constexpr std::uint16_t wire_protocol_version = 2;
+inline constexpr std::uint16_t wire_protocol_version = 3;
 
 }  // namespace weft

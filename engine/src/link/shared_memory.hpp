@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "link/byte_ring.hpp"
+#include "link/byte_stream.hpp"
+#include "link/timed_stream.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace weft::detail {
+
+/// A descriptor that is closed with its owner.
+class owned_descriptor {
+ public:
+  owned_descriptor() = default;
+  explicit owned_descriptor(int descriptor) noexcept : descriptor_(descriptor) {}
+  owned_descriptor(owned_descriptor&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  owned_descriptor& operator=(owned_descriptor&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~owned_descriptor();
+
+  [[nodiscard]] int get() const noexcept { return descriptor_; }
+  [[nodiscard]] int release() noexcept { return std::exchange(descriptor_, -1); }
+
+ private:
+  int descriptor_ = -1;
+};
+
+/// Two rings in one piece of anonymous memory, which is gone with the last process that has it.
+struct ring_pair;
+
+/// Undoes the mapping.
+struct unmap_rings {
+  void operator()(ring_pair* rings) const noexcept;
+};
+
+/// One end of a link over shared memory: a ring to each side, and a way to wake who sleeps.
+class shared_rings {
+ public:
+  /// `first`: this end made the memory, and writes to the first ring of it.
+  shared_rings(std::unique_ptr<ring_pair, unmap_rings> memory, bool first, owned_descriptor wakes_me,
+               owned_descriptor wakes_other, const boost::asio::any_io_executor& executor);
+
+  [[nodiscard]] ring_writer& writer() noexcept { return writer_; }
+  [[nodiscard]] ring_reader& reader() noexcept { return reader_; }
+  /// Readable when the other end has news; what is read says how often.
+  [[nodiscard]] boost::asio::posix::stream_descriptor& wake_up() noexcept { return wake_up_; }
+  void wake_other() noexcept;
+
+ private:
+  std::unique_ptr<ring_pair, unmap_rings> memory_;
+  ring_writer writer_;
+  ring_reader reader_;
+  boost::asio::posix::stream_descriptor wake_up_;
+  owned_descriptor wakes_other_;
+};
+
+/// Over a Unix socket whose other end is authenticated, before anything else is said there: the end that dialled makes
+/// the memory (unless it does not want to), and the other takes it (unless it does not). The socket stays, for its end.
+/// Nothing where it is not to be had: `why_not`, unless this end did not want it. Throws where the connection breaks or
+/// the stream's time is over. The rings are used on `executor`.
+/// @{
+[[nodiscard]] boost::asio::awaitable<std::optional<shared_rings>> offer_rings(timed_stream& stream, bool wanted,
+                                                                              boost::asio::any_io_executor executor,
+                                                                              std::string& why_not);
+[[nodiscard]] boost::asio::awaitable<std::optional<shared_rings>> take_rings(timed_stream& stream, bool wanted,
+                                                                             boost::asio::any_io_executor executor,
+                                                                             std::string& why_not);
+/// @}
+
+/// Whether a connection is a Unix socket's.
+[[nodiscard]] bool is_unix(const stream_socket& socket);
+
+}  // namespace weft::detail

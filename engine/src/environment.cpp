@@ -9,6 +9,7 @@
 #include <climits>
 #include <cstdlib>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace weft {
@@ -24,9 +25,12 @@ std::string quote(const std::string& name, const std::string& value) {
   return name + "=\"" + value + "\"";
 }
 
+/// Of weft's own an empty one counts as unset, because a script cannot always unset what it does not want to say. What
+/// launchers write is not empty but by mistake.
 std::optional<std::string> read(const environment& variable, const char* name) {
   const char* const value = variable(name);
-  if (value == nullptr) return {};
+  const bool is_own = std::string_view(name).starts_with("WEFT_");
+  if (value == nullptr || (is_own && *value == '\0')) return {};
   return value;
 }
 
@@ -159,7 +163,8 @@ int find_ordinal(const environment& variable, device_choice device) {
   constexpr int many = 1'000;
   constexpr const char* purpose = ", which GPU this rank takes; set WEFT_DEVICE=host if it takes none";
   if (device == device_choice::host) return 0;
-  for (const char* name : {"WEFT_DEVICE_ORDINAL", "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
+  for (const char* name :
+       {"WEFT_DEVICE_ORDINAL", "WEFT_LOCAL_RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
     if (const auto number = read_number(variable, name, 0, many, purpose)) return *number;
   return 0;
 }

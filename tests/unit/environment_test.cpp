@@ -137,6 +137,8 @@ TEST_CASE("the number of the GPU is read from the first variable that has one, u
   CHECK(read({}).device_ordinal == 0);
   CHECK(read({{"LOCAL_RANK", "3"}}).device_ordinal == 3);
   CHECK(read({{"LOCAL_RANK", "3"}, {"WEFT_DEVICE_ORDINAL", "1"}}).device_ordinal == 1);
+  CHECK(read({{"LOCAL_RANK", "3"}, {"WEFT_LOCAL_RANK", "2"}}).device_ordinal == 2);
+  CHECK(read({{"WEFT_LOCAL_RANK", "2"}, {"WEFT_DEVICE_ORDINAL", "1"}}).device_ordinal == 1);
   CHECK(read({{"OMPI_COMM_WORLD_LOCAL_RANK", "2"}}).device_ordinal == 2);
   CHECK(read({{"SLURM_LOCALID", "4"}, {"WEFT_DEVICE", "cuda"}}).device_ordinal == 4);
   CHECK(read({{"LOCAL_RANK", "abc"}, {"WEFT_DEVICE", "host"}}).device == weft::device_choice::host);
@@ -147,6 +149,22 @@ TEST_CASE("the number of the GPU is read from the first variable that has one, u
 
 TEST_CASE("an unknown device is refused") {
   check_refused({{"WEFT_DEVICE", "tpu"}}, {"WEFT_DEVICE=\"tpu\"", "automatic, host or cuda"});
+}
+
+TEST_CASE("a variable of weft's own that is empty counts as unset") {
+  const auto options = read({{"WEFT_RENDEZVOUS", ""},
+                             {"WEFT_JOB_KEY", ""},
+                             {"WEFT_TRANSPORT", ""},
+                             {"WEFT_DEVICE", ""},
+                             {"WEFT_DEVICE_ORDINAL", ""},
+                             {"WEFT_LOCAL_RANK", ""},
+                             {"LOCAL_RANK", "3"}});
+  CHECK(options.rendezvous_address.empty());
+  CHECK(options.job_key.empty());
+  CHECK(options.transport == weft::transport::automatic);
+  CHECK(options.device == weft::device_choice::automatic);
+  CHECK(options.device_ordinal == 3);
+  check_refused({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"WEFT_RENDEZVOUS", ""}}, {"set WEFT_RENDEZVOUS to host:port"});
 }
 
 TEST_CASE("the job key is in no message") {

@@ -44,8 +44,12 @@ std::vector<fs::path> nearby_folders() {
   return {own, (own / WEFT_LIB_FROM_BIN).lexically_normal()};
 }
 
+found_module cannot_load() {
+  return {nullptr, "weft's module for CUDA cannot be loaded: " + loader_error()};
+}
+
 found_module ask(void* entry) {
-  if (entry == nullptr) return {nullptr, loader_error()};
+  if (entry == nullptr) return cannot_load();
   const cuda_module* module = reinterpret_cast<cuda_module_function>(entry)();
   if (module->version == cuda_module_version) return {module, {}};
   return {nullptr, std::string(module_file) + " is of another version of weft: use the one of the same build, which " +
@@ -54,7 +58,7 @@ found_module ask(void* entry) {
 
 found_module load(const std::string& path) {
   if (void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return ask(::dlsym(handle, cuda_module_entry));
-  return {nullptr, "weft's module for CUDA cannot be loaded: " + loader_error()};
+  return cannot_load();
 }
 
 std::string not_found(const std::vector<fs::path>& searched, const std::string& loader) {

@@ -134,10 +134,10 @@ using environment = std::function<const char*(const char*)>;
 
 /// Options for this process from the variables of weft-run (WEFT_RENDEZVOUS, WEFT_JOB_KEY, WEFT_TRANSPORT, RANK,
 /// WORLD_SIZE), torchrun, Open MPI (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE) or Slurm (SLURM_PROCID, SLURM_NTASKS),
-/// and from WEFT_DEVICE. Unless that is `host`, the first of WEFT_DEVICE_ORDINAL, LOCAL_RANK,
-/// OMPI_COMM_WORLD_LOCAL_RANK and SLURM_LOCALID that is set is the `device_ordinal`. No variable at all means a group
-/// of one. Throws `weft::error` with `errc::bad_environment` that names the variable, its value and what was expected,
-/// where one is missing, malformed, or contradicts another.
+/// and from WEFT_DEVICE. Unless that is `host`, the first of WEFT_DEVICE_ORDINAL, WEFT_LOCAL_RANK, LOCAL_RANK,
+/// OMPI_COMM_WORLD_LOCAL_RANK and SLURM_LOCALID that is set is the `device_ordinal`. One of weft's own (WEFT_...) that
+/// is empty counts as unset. No variable at all means a group of one. Throws `weft::error` with `errc::bad_environment`
+/// that names the variable, its value and what was expected, where one is missing, malformed, or contradicts another.
 [[nodiscard]] engine_options options_from_environment();
 /// The same, from variables that `variable` reads.
 [[nodiscard]] engine_options options_from_environment(const environment& variable);

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -18,29 +19,56 @@ std::size_t rounded_up(std::size_t bytes) {
   return (bytes + granularity - 1) / granularity * granularity;
 }
 
-std::byte* map(int file, std::size_t bytes, int protection) {
-  void* memory = ::mmap(nullptr, bytes, protection, MAP_SHARED | MAP_NORESERVE, file, 0);
-  if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "cuda_model: mmap");
-  return static_cast<std::byte*>(memory);
+void* demand(void* mapped) {
+  if (mapped == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "cuda_model: mmap");
+  return mapped;
+}
+
+std::byte* reserve(std::size_t bytes) {
+  return static_cast<std::byte*>(
+      demand(::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)));
 }
 
 void fill(std::byte* memory, std::size_t bytes) {
   std::memset(memory, std::to_integer<int>(poison), bytes);
 }
 
+/// A file of poison. Mapped by devices, so that theirs are pages of their own only once somebody writes to them:
+/// writing poison to the pools of a few engines takes longer than most tests of engines.
+class poison_file {
+ public:
+  static constexpr std::size_t bytes = std::size_t{4} << 20;
+
+  poison_file() {
+    file_ = ::memfd_create("cuda_model", MFD_CLOEXEC);
+    if (file_ < 0) throw std::system_error(errno, std::generic_category(), "cuda_model: memfd_create");
+    if (::ftruncate(file_, static_cast<off_t>(bytes)) != 0)
+      throw std::system_error(errno, std::generic_category(), "cuda_model: ftruncate");
+    void* all = demand(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0));
+    fill(static_cast<std::byte*>(all), bytes);
+    ::munmap(all, bytes);
+  }
+
+  /// Whole pages.
+  void map_over(std::byte* memory, std::size_t size) const {
+    for (std::size_t done = 0; done < size; done += bytes)
+      (void)demand(::mmap(memory + done, std::min(bytes, size - done), PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file_, 0));
+  }
+
+ private:
+  int file_;  // until the end of the process
+};
+
+void poison_pages(std::byte* memory, std::size_t size) {
+  static const poison_file all;
+  all.map_over(memory, size);
+}
+
 }  // namespace
 
-device_memory::device_memory(std::size_t bytes) : bytes_(rounded_up(bytes)) {
-  const int file = ::memfd_create("cuda_model", MFD_CLOEXEC);
-  if (file < 0) throw std::system_error(errno, std::generic_category(), "cuda_model: memfd_create");
-  if (::ftruncate(file, static_cast<off_t>(bytes_)) != 0) {
-    ::close(file);
-    throw std::system_error(errno, std::generic_category(), "cuda_model: ftruncate");
-  }
-  own_ = map(file, bytes_, PROT_READ | PROT_WRITE);
-  shown_ = map(file, bytes_, PROT_NONE);
-  ::close(file);
-}
+device_memory::device_memory(std::size_t bytes)
+    : bytes_(rounded_up(bytes)), shown_(reserve(bytes_)), own_(reserve(bytes_)) {}
 
 device_memory::~device_memory() {
   ::munmap(own_, bytes_);
@@ -56,7 +84,7 @@ void* device_memory::allocate(std::size_t bytes) {
   }
   if (offset > bytes_ || bytes_ - offset < rounded_up(bytes)) return nullptr;
   allocations_.emplace(offset, bytes);
-  fill(own_ + offset, bytes);
+  poison_pages(own_ + offset, rounded_up(bytes));
   return shown_ + offset;
 }
 
@@ -64,7 +92,7 @@ bool device_memory::free(void* start) {
   if (!covers(start)) return false;
   const auto found = allocations_.find(static_cast<std::size_t>(static_cast<std::byte*>(start) - shown_));
   if (found == allocations_.end()) return false;
-  fill(own_ + found->first, found->second);
+  poison_pages(own_ + found->first, rounded_up(found->second));
   allocations_.erase(found);
   return true;
 }

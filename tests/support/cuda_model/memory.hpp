@@ -13,8 +13,8 @@ namespace cuda_model {
 /// What fresh memory holds, and what a receive has before it is complete.
 inline constexpr std::byte poison{0xDB};
 
-/// The memory of one device, mapped twice: where the program sees it, every access by the CPU is a fault; the model
-/// works on the other mapping.
+/// The memory of one device, at two places: where the program sees it there is nothing, and every access by the CPU is a
+/// fault; the model works at the other.
 class device_memory {
  public:
   explicit device_memory(std::size_t bytes);
@@ -35,8 +35,8 @@ class device_memory {
 
  private:
   std::size_t bytes_;
-  std::byte* shown_ = nullptr;
-  std::byte* own_ = nullptr;
+  std::byte* shown_;
+  std::byte* own_;
   std::map<std::size_t, std::size_t> allocations_;  // by offset
 };
 

@@ -68,7 +68,7 @@ void check_fault(bool while_opening, Break break_it, Expected expected) {
       }
     };
     run_ranks(2, body,
-              {.adjust = [](weft::engine_options& options) { options.set_up_timeout = std::chrono::seconds(2); }});
+              {.adjust = [](weft::engine_options& options) { options.set_up_timeout = std::chrono::seconds(1); }});
   }
 }
 

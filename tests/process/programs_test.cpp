@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs made by chance, run by four processes: whatever the order of their operations, all complete or end for a
 // reason that the program gave.
+#include "../support/program_verdict.hpp"
 #include "../support/spawned_program.hpp"
-#include "program_verdict.hpp"
 
 #include <weft/engine/error.hpp>
 

@@ -229,6 +229,7 @@ class generator {
   // ---- neighbours that both send before they receive, and rely on the credit for small messages
 
   void exchange() {
+    made_.relies_on_credit = true;
     const int rounds = std::max(10, shape_.messages / shape_.ranks);
     for (int round = 0; round < rounds; ++round)
       for (int low = 0; low + 1 < shape_.ranks; low += 2) {

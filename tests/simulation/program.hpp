@@ -86,6 +86,9 @@ struct program {
   bool provokes_mismatches = false;
   /// Whether operations have buffers that become ready later.
   bool has_unready = false;
+  /// Whether sends by the inline route have to be over before their receives are started. Then they are not from memory
+  /// of a GPU, which is not ready at once.
+  bool relies_on_credit = false;
 
   [[nodiscard]] int ranks() const noexcept { return static_cast<int>(strands.size()); }
   /// The world rank of a rank in a group.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <random>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -37,17 +38,19 @@ std::vector<std::byte> content_of(int number, std::size_t size) {
   return content;
 }
 
-/// Whether memory of the engine's is used by an operation that is started alone.
+/// Whether memory of the engine's, which may be a GPU's, is used by an operation that is started alone. Sends have even
+/// numbers.
 bool is_owned(const simulation::program& what, int number) {
-  return what.seed % 3 == 0 && number % 4 == 1;
+  return what.seed % 3 == 0 && number % 5 == 1 && !what.relies_on_credit;
 }
 
 }  // namespace
 
 program_runner::program_runner(const simulation::program& what, communicator whole, const program_scale& how,
-                               asio::any_io_executor executor)
+                               program_memory& memory, asio::any_io_executor executor)
     : what_(what),
       how_(how),
+      memory_(what.relies_on_credit ? host_memory_ : memory),
       executor_(std::move(executor)),
       changed_(executor_, asio::steady_timer::time_point::max()),
       groups_(what.groups.size()),
@@ -116,26 +119,38 @@ void program_runner::prepare(int number, int& unfinished) {
   one.unfinished = &unfinished;
   ++unfinished;
   ++running_operations_;
-  const std::size_t size = bytes_of(number);
-  one.memory = planned(number).sending ? content_of(number, size) : std::vector<std::byte>(size);
+}
+
+void program_runner::lend(int number) {
+  // Not the numbers that the program was made of.
+  const auto draw = static_cast<std::uint32_t>(std::mt19937(what_.seed + static_cast<std::uint32_t>(number))());
+  at(number).lent = memory_.take(group_of(number), draw, bytes_of(number));
+  if (planned(number).sending) memory_.write(at(number).lent.view, content_of(number, bytes_of(number)));
 }
 
 void program_runner::start(int number) {
   operation& one = at(number);
   one.leaving = arm({number});
   one.report.owned = is_owned(what_, number);
+  if (one.report.owned) return start_owned(number);
+  lend(number);
   const communicator& comm = group_of(number);
-  if (planned(number).sending) {
-    if (one.report.owned)
-      start_send_or_receive(number, comm.send(std::move(one.memory), to_peer(number)));
-    else
-      start_send_or_receive(number, comm.send(one.memory, to_peer(number)));
-  } else if (one.report.owned) {
-    one.owned = comm.device_buffer(bytes_of(number));
-    start_send_or_receive(number, comm.recv(one.owned, from_peer(number)));
-  } else {
-    start_send_or_receive(number, comm.recv(one.memory, from_peer(number)));
-  }
+  if (planned(number).sending)
+    start_send_or_receive(number, comm.send(one.lent.view, to_peer(number)));
+  else
+    start_send_or_receive(number, comm.recv(one.lent.view, from_peer(number)));
+}
+
+void program_runner::start_owned(int number) {
+  device_buffer& owned = at(number).owned;
+  const communicator& comm = group_of(number);
+  const std::size_t size = bytes_of(number);
+  if (planned(number).sending && number % 4 == 0)
+    return start_send_or_receive(number, comm.send(content_of(number, size), to_peer(number)));
+  owned = comm.device_buffer(size);
+  if (!planned(number).sending) return start_send_or_receive(number, comm.recv(owned, from_peer(number)));
+  memory_.write(owned, content_of(number, size));
+  start_send_or_receive(number, comm.send(owned, to_peer(number)));
 }
 
 template <class Operation>
@@ -161,10 +176,11 @@ void program_runner::start_batches(const std::vector<int>& numbers) {
     const auto leaving = arm(members);
     for (const int number : members) {
       at(number).leaving = leaving;
+      lend(number);
       if (planned(number).sending)
-        together.send(at(number).memory, to_peer(number));
+        together.send(at(number).lent.view, to_peer(number));
       else
-        together.recv(at(number).memory, from_peer(number));
+        together.recv(at(number).lent.view, from_peer(number));
     }
     const auto ended = [this, all = members](boost::system::error_code, const batch_result& result) {
       for (std::size_t i = 0; i < all.size(); ++i) end(all[i], result.entries[i].code, result.entries[i].envelope);
@@ -229,7 +245,8 @@ void program_runner::end(int number, boost::system::error_code code, const envel
   }
   if (code && code.category() != engine_category()) one.report.problem = "it ended as " + code.message();
   if (!code && !planned(number).sending) examine(one);
-  one.memory = {};
+  one.lent = {};
+  one.owned = {};
   --*one.unfinished;
   --running_operations_;
   changed_.cancel();
@@ -237,10 +254,10 @@ void program_runner::end(int number, boost::system::error_code code, const envel
 
 /// What a receive has found in its memory.
 void program_runner::examine(operation& one) {
-  const auto* const bytes = one.report.owned ? static_cast<const std::byte*>(one.owned.data()) : one.memory.data();
-  const std::size_t size = bytes_of(one.report.number);
+  const std::vector<std::byte> bytes = memory_.read(one.report.owned ? one.owned.view() : one.lent.view);
+  const std::size_t size = bytes.size();
   if (size == 0) return;
-  std::memcpy(&one.report.message, bytes, sizeof one.report.message);
+  std::memcpy(&one.report.message, bytes.data(), sizeof one.report.message);
   for (std::size_t i = 0; i < size; ++i) {
     if (bytes[i] == content_at(one.report.message, i)) continue;
     one.report.problem = "its payload is damaged at byte " + std::to_string(i) + " of " + std::to_string(size);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../simulation/program.hpp"
+#include "program_memory.hpp"
 
 #include <weft/engine/communicator.hpp>
 
@@ -50,8 +51,8 @@ struct operation_report {
 /// Plays one rank's part in a program.
 class program_runner {
  public:
-  /// `whole` has as many ranks as the program, which must outlive this object.
-  program_runner(const simulation::program& what, communicator whole, const program_scale& how,
+  /// `whole` has as many ranks as the program, which must outlive this object, as must the memory.
+  program_runner(const simulation::program& what, communicator whole, const program_scale& how, program_memory& memory,
                  boost::asio::any_io_executor executor);
 
   /// Completes when every operation of this rank has ended.
@@ -72,7 +73,7 @@ class program_runner {
     bool asked = false;
   };
   struct operation {
-    std::vector<std::byte> memory;
+    program_buffer lent;
     device_buffer owned;
     std::shared_ptr<early_end> leaving;  ///< shared with a timer that may be firing
     operation_report report;
@@ -86,6 +87,8 @@ class program_runner {
   boost::asio::awaitable<void> until(const int& count_is_zero);
   void prepare(int number, int& unfinished);
   void start(int number);
+  void start_owned(int number);
+  void lend(int number);
   void start_batches(const std::vector<int>& numbers);
   [[nodiscard]] std::shared_ptr<early_end> arm(const std::vector<int>& numbers);
   template <class Operation>
@@ -107,6 +110,8 @@ class program_runner {
 
   const simulation::program& what_;
   program_scale how_;
+  program_memory host_memory_;
+  program_memory& memory_;
   boost::asio::any_io_executor executor_;
   boost::asio::steady_timer changed_;  ///< wakes whoever waits for a count
   std::vector<communicator> groups_;

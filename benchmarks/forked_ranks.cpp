@@ -38,7 +38,7 @@ class child_processes {
     if (ended < 0) throw std::system_error(errno, std::generic_category(), "waiting for a rank");
     std::erase(running_, ended);
     if (WIFEXITED(status)) return WEXITSTATUS(status);
-    std::cerr << "weft-bench: a rank was ended by signal " << WTERMSIG(status) << '\n';
+    std::cerr << "weft-bench: a rank was ended by signal " + std::to_string(WTERMSIG(status)) + '\n';
     return 128 + WTERMSIG(status);
   }
 

@@ -26,8 +26,9 @@ using namespace weft::bench;
 constexpr int failed = 1;
 constexpr int bad_arguments = 2;
 
-int complain(int status, const char* what) {
-  std::cerr << "weft-bench: " << what << '\n';
+// In one piece, because several ranks may complain at once.
+int complain(int status, const std::string& what) {
+  std::cerr << "weft-bench: " + what + '\n';
   return status;
 }
 

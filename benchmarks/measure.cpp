@@ -21,10 +21,12 @@ namespace asio = boost::asio;
 // Of the time to measure: long enough that connections, caches and pools are in the state that lasts.
 constexpr double warm_up_share = 0.2;
 constexpr std::uint64_t warm_up_growth = 4;
+// Of the time to measure: another round for the rest of it would measure little but its own beginning.
+constexpr double enough_share = 0.95;
 
 /// How much the two ends of a pair exchange next.
 struct round {
-  std::uint64_t units = 1;
+  std::uint64_t units = 1;  ///< none: that was all
   bool measured = false;
 
   template <class Archive>
@@ -106,27 +108,48 @@ asio::awaitable<part> run_once(const pair_end& end, workload& work, std::uint64_
   co_return own;
 }
 
-round after_warm_up(round last, double took, double wanted) {
-  if (took < wanted * warm_up_share) return {last.units * warm_up_growth, false};
+/// As many units as fill `wanted`, at the pace of the last round.
+round filling(double wanted, round last, double took) {
   const double units = static_cast<double>(last.units) * wanted / took;
   return {static_cast<std::uint64_t>(std::max(1.0, std::round(units))), true};
 }
 
-/// Warms up with ever more units, whose time tells how many fill the time to measure.
+round after_warm_up(round last, double took, double wanted) {
+  if (took < wanted * warm_up_share) return {last.units * warm_up_growth, false};
+  return filling(wanted, last, took);
+}
+
+// The machine may have had less time for the warm-up than it has now.
+round after_measured(round last, double took, double measured, double wanted) {
+  if (measured >= wanted * enough_share) return {0, true};
+  return filling(wanted - measured, last, took);
+}
+
+/// What a pair does next.
+void append(part& all, const part& next) {
+  all.messages += next.messages;
+  all.seconds += next.seconds;
+  all.cpu_seconds += next.cpu_seconds;
+  all.round_trips.add(next.round_trips);
+}
+
+/// Warms up with ever more units, whose time tells how many fill the time to measure; and measures until it is full.
 asio::awaitable<part> run_measured(const pair_end& end, workload& work, double seconds) {
+  part all;
   round next;
-  for (;;) {
+  for (bool measures = false;;) {
     next = co_await agree(end, next);
-    if (next.measured) co_await wait_for_all(end.comm);
+    if (next.units == 0) co_return all;
+    if (next.measured && !std::exchange(measures, true)) co_await wait_for_all(end.comm);
     part own = co_await run_once(end, work, next.units);
-    if (next.measured) {
-      own.round_trips = work.round_trips();
-      co_return own;
-    }
-    next = after_warm_up(next, own.seconds, seconds);
+    own.round_trips = work.round_trips();
+    if (measures) append(all, own);
+    next =
+        measures ? after_measured(next, own.seconds, all.seconds, seconds) : after_warm_up(next, own.seconds, seconds);
   }
 }
 
+/// What ranks do at the same time.
 void add(part& all, const part& one) {
   all.messages += one.messages;
   all.seconds = std::max(all.seconds, one.seconds);

@@ -2,6 +2,7 @@
 #include "arguments.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <random>
@@ -83,6 +84,12 @@ bool parse_flag(std::string_view option, arguments& into) {
   return false;
 }
 
+bool takes_value(std::string_view option) {
+  constexpr std::array names{"--seeds",    "--without",   "--mutant", "--ranks",
+                             "--messages", "--residency", "--delays", "--pair-budget"};
+  return std::find(names.begin(), names.end(), option) != names.end();
+}
+
 void parse_value(std::string_view option, std::string_view value, arguments& into) {
   constexpr std::size_t many = 1'000;
   if (option == "--seeds") return parse_seeds(value, into);
@@ -97,10 +104,8 @@ void parse_value(std::string_view option, std::string_view value, arguments& int
     into.residency = number<std::size_t>(option, value, 1, many);
   else if (option == "--delays")
     into.delays = number<std::uint32_t>(option, value, 0, std::numeric_limits<std::uint32_t>::max());
-  else if (option == "--pair-budget")
-    into.pair_budget = number<std::size_t>(option, value, 0, many);
   else
-    throw std::invalid_argument("unknown option " + std::string(option));
+    into.pair_budget = number<std::size_t>(option, value, 0, many);
 }
 
 }  // namespace
@@ -125,10 +130,15 @@ std::string list_of(const omissions& without) {
 
 arguments parse_arguments(std::span<const char* const> words) {
   arguments parsed;
+  std::set<std::string_view> given;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string_view option = words[i];
     if (parse_flag(option, parsed)) continue;
-    if (i + 1 == words.size()) throw std::invalid_argument(std::string(option) + " is unknown, or lacks its value");
+    const std::string name(option);
+    if (!takes_value(option)) throw std::invalid_argument("there is no option \"" + name + "\"; see --help");
+    if (i + 1 == words.size()) throw std::invalid_argument(name + " lacks its value");
+    if (!given.insert(option).second && option != "--without")
+      throw std::invalid_argument(name + " is given twice, the second time as \"" + words[i + 1] + "\": give it once");
     parse_value(option, words[++i], parsed);
   }
   check_purpose(parsed);

@@ -45,6 +45,15 @@ TEST_CASE("more messages than a run gets done are refused with the limit") {
   CHECK(parsed({"--messages", "10000"}).messages == 10'000);
 }
 
+TEST_CASE("an option that is unknown, lacks its value or is given twice is named, with what is wrong") {
+  CHECK(complaint({"--seed", "1..2"}) == "there is no option \"--seed\"; see --help");
+  CHECK(complaint({"1..2"}) == "there is no option \"1..2\"; see --help");
+  CHECK(complaint({"--ranks"}) == "--ranks lacks its value");
+  CHECK(complaint({"--ranks", "3", "--trace", "--ranks", "4"}) ==
+        "--ranks is given twice, the second time as \"4\": give it once");
+  CHECK(parsed({"--without", "3", "--without", "7"}).without.messages == std::set{3, 7});
+}
+
 TEST_CASE("what to do with mutants is asked once") {
   const std::string expected = "--mutant, --check-mutants and --list-mutants exclude each other: give one of them";
   CHECK(complaint({"--mutant", "no-gate", "--check-mutants"}) == expected);

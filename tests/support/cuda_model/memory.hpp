@@ -13,8 +13,8 @@ namespace cuda_model {
 /// What fresh memory holds, and what a receive has before it is complete.
 inline constexpr std::byte poison{0xDB};
 
-/// The memory of one device, at two places: where the program sees it there is nothing, and every access by the CPU is a
-/// fault; the model works at the other.
+/// The memory of one device, at two places: where the program sees it there is nothing, and every access by the CPU is
+/// a fault; the model works at the other.
 class device_memory {
  public:
   explicit device_memory(std::size_t bytes);

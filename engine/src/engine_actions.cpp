@@ -22,6 +22,15 @@ operation_details seen_from(const group& group, operation_details details) {
 // Larger sizes are no memory's: they come from sums that went wrong.
 constexpr std::uint64_t largest_message = std::numeric_limits<std::int64_t>::max();
 
+std::string describe_device(std::int16_t given, std::int16_t own) {
+  if (own == host_device_ordinal)
+    return "a view of memory of device " + std::to_string(given) +
+           ", and this engine is on the host device, which reaches no GPU; of its own buffers the views have ordinal " +
+           std::to_string(own);
+  return "a view of memory of device " + std::to_string(given) + ", and this engine is on device " +
+         std::to_string(own) + "; copy it there, or use an engine of that device";
+}
+
 std::uint32_t slot_of(operation_id id) {
   return protocol::endpoint::slot_of(id);
 }
@@ -36,7 +45,7 @@ void engine_core::start(std::span<operation_request> requests) {
   schedule();
 }
 
-errc engine_core::check_memory(const operation_request& request, operation_details& details) {
+errc engine_core::check_memory(const operation_request& request, operation_details& details) const {
   payload_shape& shape = details.here;
   shape.kind = request.kind;
   shape.fingerprint = request.fingerprint;
@@ -71,6 +80,9 @@ errc engine_core::check_memory(const operation_request& request, operation_detai
                            .append(" and of ")
                            .append(name(view.memory))
                            .append(" memory; all views of a message lie in one kind of memory");
+    } else if (view.memory == memory_kind::device && view.ordinal != device_ordinal_) {
+      problem = errc::memory_mismatch;
+      details.reason = describe_device(view.ordinal, device_ordinal_);
     } else if (view.element != shape.element) {
       problem = errc::element_type_mismatch;
       details.reason = std::string("one message from views of ")

@@ -171,7 +171,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   bool on_data(int peer, message_link& link, std::span<const std::byte> body);
   void begin(operation_request& request);
   void refuse(operation_request& request, errc why, operation_details details);
-  [[nodiscard]] static errc check_memory(const operation_request& request, operation_details& details);
+  [[nodiscard]] errc check_memory(const operation_request& request, operation_details& details) const;
   void perform();
   void perform(protocol::action& next);
   void transmit(const protocol::action& next);
@@ -255,6 +255,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
 
   transfer_table transfers_;
   std::optional<launch_thread> launch_;
+  std::int16_t device_ordinal_ = host_device_ordinal;
   std::optional<sequencer_server> sequencer_;  ///< on rank 0
   /// From a rank that entered before this one.
   struct early_link {

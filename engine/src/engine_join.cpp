@@ -132,6 +132,7 @@ asio::awaitable<void> engine_core::meet() {
       choose_device(options_, listening, [this](std::string text) { log(log_level::info, std::move(text)); });
   launch_.emplace(make_device, options_.set_up_timeout, options_.launch_timeout, transfers_, *this);
   device_memory_ = launch_->memory();
+  device_ordinal_ = launch_->device_ordinal();
   chores_ = launch_->chores();
   if (rank() == 0) {
     const protocol::sequencer_limits limits{.pair_budget = options_.pair_budget};

@@ -33,9 +33,7 @@ struct pool_block final : device_block {
 }  // namespace
 
 std::shared_ptr<device_block> engine_core::allocate(std::size_t bytes, element_type element) {
-  // The host device has one memory, whatever the ordinal of its rank.
-  const int ordinal = chores_ ? options_.device_ordinal : 0;
-  return std::make_shared<pool_block>(device_memory_, static_cast<std::int16_t>(ordinal), bytes, element);
+  return std::make_shared<pool_block>(device_memory_, device_ordinal_, bytes, element);
 }
 
 void engine_core::count_segments(std::uint64_t landed, std::uint64_t copied) noexcept {

@@ -9,7 +9,8 @@ const char* text_of(errc code) noexcept {
     case errc::rank_out_of_range:
       return "the rank is not in the group";
     case errc::memory_mismatch:
-      return "the message lies in memory of several kinds, or of a kind that its route does not reach";
+      return "the message lies in memory of several kinds, of another device, or of a kind that its route does not "
+             "reach";
     case errc::null_buffer:
       return "a buffer of non-zero size has no address";
     case errc::invalid_option:

@@ -89,8 +89,8 @@ class some_memory {
 
   [[nodiscard]] std::vector<weft::buffer_view> pieces(std::size_t bytes) const {
     const std::size_t first = bytes / 3;
-    return {{at_, first, weft::element_type::bytes, kind_},
-            {at_ + first, bytes - first, weft::element_type::bytes, kind_}};
+    return {{at_, first, weft::element_type::bytes, kind_, device_.view().ordinal},
+            {at_ + first, bytes - first, weft::element_type::bytes, kind_, device_.view().ordinal}};
   }
   void fill(int first) const {
     const auto bytes = bytes_of(size, first);

@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -230,6 +231,31 @@ TEST_CASE("one message does not mix kinds of memory") {
     auto [code, result] = co_await comm.send(mixed, weft::to(0, 1))(with_code);
     CHECK(code == errc::memory_mismatch);
     CHECK(weft::describe(code, result.details).find("views of device and of host memory") != std::string::npos);
+  };
+  run_ranks(1, body);
+}
+
+TEST_CASE("memory of another device than the engine's is refused, and never touched") {
+  const auto body = [](weft::communicator comm) -> asio::awaitable<void> {
+    const weft::device_buffer own = comm.device_buffer(4);
+    const bool on_host = comm.device_name() == "host";
+    CHECK((own.view().ordinal == weft::host_device_ordinal) == on_host);
+    std::vector<weft::buffer_view> others(2, own.view());
+    others[0].data = others[1].data = reinterpret_cast<void*>(std::uintptr_t{64});  // nobody's
+    others[0].ordinal = 5;
+    others[1].ordinal = on_host ? std::int16_t{0} : weft::host_device_ordinal;
+    for (const weft::buffer_view& other : others)
+      for (const weft::route via : {weft::route::automatic, weft::route::host, weft::route::device}) {
+        auto [code, result] = co_await comm.send(other, weft::to(0, 1).via(via))(with_code);
+        CHECK(code == errc::memory_mismatch);
+        CHECK(result.details.reason.find("of device " + std::to_string(other.ordinal)) != std::string::npos);
+        CHECK(result.details.reason.find(on_host ? "on the host device" : "on device 0") != std::string::npos);
+      }
+    auto [code, result] = co_await comm.recv(others[0], weft::from(0, 1))(with_code);
+    CHECK(code == errc::memory_mismatch);
+    const std::vector<weft::const_buffer_view> mixed{own, others[0]};
+    auto [mixed_code, mixed_result] = co_await comm.send(mixed, weft::to(0, 1))(with_code);
+    CHECK(mixed_code == errc::memory_mismatch);
   };
   run_ranks(1, body);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ranks.hpp"
+#include "waiting.hpp"
 
 #include <weft/engine/dlpack.hpp>
 
@@ -16,6 +17,7 @@
 
 namespace asio = boost::asio;
 using weft::testing::run_ranks;
+using weft::testing::with_code;
 
 namespace {
 
@@ -119,6 +121,17 @@ TEST_CASE("tensors that are no buffer are refused by name") {
   CHECK(contains(refusal_of(elsewhere.tensor), "device of type 10"));
 }
 
+TEST_CASE("a tensor of a GPU that the engine is not on is refused by name") {
+  run_ranks(1, [](weft::communicator comm) -> asio::awaitable<void> {
+    std::vector<float> memory(4);
+    tensor_of elsewhere(memory, floats, {4});
+    elsewhere.tensor.device = {kDLCUDA, 3};
+    auto [code, result] = co_await comm.send(weft::view_of(elsewhere.tensor), weft::to(0, 1))(with_code);
+    CHECK(code == weft::errc::memory_mismatch);
+    CHECK(result.details.reason.find("of device 3") != std::string::npos);
+  });
+}
+
 TEST_CASE("a buffer that is given away as a tensor lives until the tensor is deleted") {
   run_ranks(1, [](weft::communicator comm) -> asio::awaitable<void> {
     weft::device_buffer buffer = comm.device_buffer(24, weft::element_type::f32);
@@ -128,6 +141,7 @@ TEST_CASE("a buffer that is given away as a tensor lives until the tensor is del
     CHECK(given->dl_tensor.ndim == 2);
     CHECK(given->dl_tensor.shape[1] == 3);
     CHECK(given->dl_tensor.device.device_type == kDLCPU);  // of the host device
+    CHECK(given->dl_tensor.device.device_id == 0);
     CHECK(weft::view_of(given->dl_tensor).size == 24);
     buffer = {};
     static_cast<float*>(given->dl_tensor.data)[5] = 1;  // a sanitizer would tell

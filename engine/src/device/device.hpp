@@ -79,6 +79,10 @@ class device {
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   /// Where its memory comes from. From any thread.
   [[nodiscard]] virtual std::shared_ptr<device_memory> memory() const = 0;
+  /// In views of its memory.
+  [[nodiscard]] virtual std::int16_t ordinal() const noexcept { return host_device_ordinal; }
+  /// Memory of its own that a pair communicator takes, as far as is known.
+  [[nodiscard]] virtual std::size_t pair_bytes() const noexcept { return 0; }
   /// Null where the host reaches the device's memory, and there are no streams to wait for.
   [[nodiscard]] virtual std::shared_ptr<device_chores> chores() const { return nullptr; }
   /// What the devices of the other ranks need to know of this one; goes into the rank's card.

@@ -75,6 +75,8 @@ class launch_thread final : private link_owner, private device_events {
   [[nodiscard]] std::string device_card() const { return device_->card(); }
   [[nodiscard]] std::shared_ptr<device_memory> memory() const { return device_->memory(); }
   [[nodiscard]] std::shared_ptr<device_chores> chores() const { return device_->chores(); }
+  [[nodiscard]] std::int16_t device_ordinal() const noexcept { return device_->ordinal(); }
+  [[nodiscard]] std::size_t pair_bytes() const noexcept { return device_->pair_bytes(); }
   /// There is a new one.
   void look_at_chores();
 

@@ -19,6 +19,9 @@ enum class memory_kind : std::uint8_t {
   device,  ///< memory of the device with the view's ordinal
 };
 
+/// The ordinal of the host device, whose memory no GPU has; theirs count from 0.
+inline constexpr std::int16_t host_device_ordinal = -1;
+
 /// "host", "pinned", "device".
 [[nodiscard]] std::string_view name(memory_kind kind) noexcept;
 
@@ -76,7 +79,7 @@ struct const_buffer_view {
   std::size_t size = 0;                        ///< in bytes
   element_type element = element_type::bytes;  ///< what the bytes are
   memory_kind memory = memory_kind::host;      ///< where they lie
-  std::int16_t ordinal = 0;                    ///< of the device, where `memory` is `device`
+  std::int16_t ordinal = 0;                    ///< of the device, where `memory` is `device`: the engine's own
 };
 
 /// Writable memory to receive into. A view owns nothing: the memory must stay until the operation completes.
@@ -85,7 +88,7 @@ struct buffer_view {
   std::size_t size = 0;                        ///< in bytes
   element_type element = element_type::bytes;  ///< what the bytes are
   memory_kind memory = memory_kind::host;      ///< where they lie
-  std::int16_t ordinal = 0;                    ///< of the device, where `memory` is `device`
+  std::int16_t ordinal = 0;                    ///< of the device, where `memory` is `device`: the engine's own
 
   /// The same memory, to be read.
   operator const_buffer_view() const noexcept { return {data, size, element, memory, ordinal}; }

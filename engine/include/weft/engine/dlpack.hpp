@@ -148,7 +148,8 @@ struct given_tensor {
   given->block = buffer.block();
   DLTensor& tensor = given->managed.dl_tensor;
   tensor.data = buffer.data();
-  tensor.device = {comm.device_name() == "host" ? kDLCPU : kDLCUDA, buffer.view().ordinal};
+  const std::int16_t ordinal = buffer.view().ordinal;
+  tensor.device = ordinal == host_device_ordinal ? DLDevice{kDLCPU, 0} : DLDevice{kDLCUDA, ordinal};
   tensor.ndim = static_cast<int>(given->shape.size());
   tensor.dtype = type;
   tensor.shape = given->shape.data();

@@ -16,7 +16,7 @@ enum class errc {
   // The call itself is wrong: nothing was started.
   rank_out_of_range = 1,  ///< the peer named is no rank of the group
   null_buffer,            ///< a buffer of non-zero size has no address
-  memory_mismatch,        ///< the views of one message lie in different kinds of memory
+  memory_mismatch,        ///< the views of one message lie in different kinds of memory, or on another device
   invalid_option,         ///< an option has a value that it cannot take
   not_joined,             ///< the engine has not joined a group
 

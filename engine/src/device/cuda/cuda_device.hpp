@@ -34,6 +34,8 @@ class cuda_device final : public device {
   [[nodiscard]] std::shared_ptr<device_memory> memory() const override { return memory_; }
   [[nodiscard]] std::shared_ptr<device_chores> chores() const override { return chores_; }
   [[nodiscard]] std::string_view name() const noexcept override { return "cuda"; }
+  [[nodiscard]] std::int16_t ordinal() const noexcept override { return static_cast<std::int16_t>(options_.ordinal); }
+  [[nodiscard]] std::size_t pair_bytes() const noexcept override;
   [[nodiscard]] std::string card() const override;
   void set_peers(std::vector<std::string> cards, int self, std::uint64_t incarnation) override;
 

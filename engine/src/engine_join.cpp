@@ -135,7 +135,9 @@ asio::awaitable<void> engine_core::meet() {
   device_ordinal_ = launch_->device_ordinal();
   chores_ = launch_->chores();
   if (rank() == 0) {
-    const protocol::sequencer_limits limits{.pair_budget = options_.pair_budget};
+    const protocol::sequencer_limits limits{.pair_budget = options_.pair_budget,
+                                            .pair_budget_bytes = options_.pair_budget_bytes,
+                                            .pair_bytes = launch_->pair_bytes()};
     sequencer_.emplace(listening, world_size(), limits, [this] {
       const std::lock_guard lock(mutex_);
       others_gone_ = true;

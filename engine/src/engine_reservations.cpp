@@ -77,7 +77,8 @@ bool engine_core::on_reserved(std::span<const std::byte> body) {
       one.details.peer = one.within->rank_of(answer->peer);
       if (end == reservation_end::no_room)
         one.details.reason = "one of the two ranks has pair_budget (" + std::to_string(options_.pair_budget) +
-                             " here) pairs in use, or used lately";
+                             " here) pairs in use, or used lately, or no room for more in pair_budget_bytes (" +
+                             std::to_string(options_.pair_budget_bytes) + " here)";
     }
     if (one.open.empty()) end_reservation(i, one.code);
   }

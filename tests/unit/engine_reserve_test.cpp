@@ -92,6 +92,27 @@ TEST_CASE("a reservation that cannot be fails by name, and the pair that is ther
   run_ranks(3, body, {.adjust = [](weft::engine_options& options) { options.pair_budget = 1; }});
 }
 
+TEST_CASE("pairs are limited by the memory that they take on a GPU, by rank 0's word") {
+  const auto body = [](weft::communicator comm) -> asio::awaitable<void> {
+    if (comm.rank() == 1) {
+      auto [first, made] = co_await comm.reserve(0)(with_code);
+      CHECK_FALSE(first);
+      auto [second, none] = co_await comm.reserve(2)(with_code);
+      if (comm.device_name() == "host") {
+        CHECK_FALSE(second);
+      } else {
+        CHECK(second == errc::set_up_failed);
+        CHECK(none.details.reason.find("pair_budget_bytes (1 here)") != std::string::npos);
+      }
+    }
+    co_await meet(comm);
+  };
+  const auto room_for_one = [](weft::engine_options& options) {
+    options.pair_budget_bytes = options.rank == 0 ? std::size_t{40} << 20 : 1;
+  };
+  run_ranks(3, body, {.adjust = room_for_one});
+}
+
 TEST_CASE("a reservation with a rank that has left fails by name, and who cancels one is told at once") {
   const auto body = [](weft::communicator comm) -> asio::awaitable<void> {
     if (comm.rank() != 0) co_return;

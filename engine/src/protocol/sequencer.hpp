@@ -27,9 +27,19 @@ struct sequencer_limits {
   /// note). Beyond it one is evicted, or else the transfer takes the communicator of its group.
   std::size_t pair_budget = 16;
   /// A pair communicator may be evicted once nothing of it is under way, and that many entries of the log have come
+  /// Memory of a rank's device for them, and what one of them takes: 0 where nobody counts it.
+  /// @{
+  std::size_t pair_budget_bytes = 0;
+  std::size_t pair_bytes = 0;
+  /// @}
   /// since its last use. Creating one takes about 0.15 s (NVIDIA/nccl#1605): too much to pay for again and again.
   std::uint64_t eviction_patience = 256;
 };
+
+  /// What both budgets have room for.
+  [[nodiscard]] std::size_t most_pairs() const noexcept {
+    return pair_bytes == 0 ? pair_budget : std::min(pair_budget, pair_budget_bytes / pair_bytes);
+  }
 
 /// Puts the matched transfers of a group into one order that all of its ranks share: one log for all communicators.
 /// There is one sequencer in a group. Pure: events come in by call, entries are appended to an outbox of the caller.

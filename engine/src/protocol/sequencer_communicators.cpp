@@ -53,7 +53,7 @@ sequencer::communicator& sequencer::add_communicator(communicator_kind kind, gro
 bool sequencer::make_room(int low, int high, outbox& out) {
   std::vector<communicator_id> victims;
   for (const int rank : {low, high}) {
-    if (state_of(rank).gone || state_of(rank).pairs.size() < limits_.pair_budget) continue;
+    if (state_of(rank).gone || state_of(rank).pairs.size() < limits_.most_pairs()) continue;
     const auto victim = least_used_pair(rank);
     if (!victim) return false;
     victims.push_back(*victim);

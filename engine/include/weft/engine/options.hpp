@@ -116,6 +116,10 @@ struct engine_options {
   /// Pair communicators that a rank has at a time. Beyond it the one unused for longest is destroyed, if it has been
   /// idle for long; if none has, the transfer takes the communicator of its group. What rank 0 says holds for all.
   std::size_t pair_budget = 16;
+  /// The same in bytes of a GPU's memory, for all pair communicators of a rank: the count that is reached first limits
+  /// them. What one takes is an estimate, 26 MiB: NCCL does not say. 512 MiB are enough for 16. What rank 0 says holds
+  /// for all; on the host device they take none.
+  std::size_t pair_budget_bytes = std::size_t{512} << 20;
   /// Over TCP: a peer whose host has answered nothing for that long is lost, and so is one that has taken in nothing
   /// for that long while all buffers towards it are full. Longer than routers take to find another way and than
   /// executors should be blocked, shorter than the patience of a job.

@@ -61,6 +61,15 @@ const object_options& options_for_objects(const engine_core& core) noexcept {
 void count_segments(engine_core& core, std::uint64_t landed, std::uint64_t copied) noexcept {
   core.count_segments(landed, copied);
 }
+void start_lease(engine_core& core, waiter& who, const group& within) {
+  core.start_lease(who, within);
+}
+void cancel_lease(engine_core& core, waiter& who) noexcept {
+  core.end_lease_wait(who, true);
+}
+void abandon_lease(engine_core& core, waiter& who) noexcept {
+  core.end_lease_wait(who, false);
+}
 communicator_stats stats(engine_core& core) {
   return core.stats();
 }

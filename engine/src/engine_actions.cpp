@@ -280,6 +280,7 @@ bool engine_core::on_sequencer_message(std::uint8_t type, std::span<const std::b
     return done.has_value();
   }
   if (static_cast<log_message>(type) == log_message::reserved) return on_reserved(body);
+  if (static_cast<log_message>(type) == log_message::lease_ended) return on_lease_ended(body);
   const auto answer = protocol::parse<match_withdrawal_body>(body);
   if (static_cast<log_message>(type) != log_message::match_withdrawal || !answer) return false;
   endpoint_->on_match_withdrawal(answer->receive, answer->granted == 1, actions_);

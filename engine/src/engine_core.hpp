@@ -60,6 +60,8 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void end_split_wait(waiter& who, bool complete) noexcept;
   void start_reserve(waiter& who, const group& within, std::span<const int> peers);
   void end_reserve_wait(waiter& who, bool complete) noexcept;
+  void start_lease(waiter& who, const group& within);
+  void end_lease_wait(waiter& who, bool complete) noexcept;
   [[nodiscard]] const group& root() const noexcept { return groups_.front(); }
   [[nodiscard]] std::shared_ptr<device_block> allocate(std::size_t bytes, element_type element);
   void cancel(waiter& who, boost::asio::cancellation_type kinds) noexcept;
@@ -149,6 +151,19 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void end_reservation(std::size_t index, boost::system::error_code code);
   void fail_reservations(errc why);
 
+  // devices that are lent: engine_leases.cpp
+  /// A part of a lease that this rank has asked for.
+  struct lease_wish {
+    waiter* who;  ///< null where nobody waits any more
+    const detail::group* within;
+    bool is_withdrawn = false;  ///< the sequencer was asked to forget it
+  };
+  bool on_lease_ended(std::span<const std::byte> body);
+  void take_lease(std::uint64_t name, held_lease lease);
+  void end_lease_wish(std::uint64_t name, boost::system::error_code code, int gone, held_lease lease = {});
+  void withdraw_lease(std::uint64_t name, lease_wish& wish);
+  void fail_leases(errc why);
+
   // what a device does beside transfers: engine_chores.cpp
   [[nodiscard]] errc prepare(protocol::operation_id id, const operation_request& request, operation_details& details);
   [[nodiscard]] errc await_work(protocol::operation_id id, const device_work& work, operation_details& details);
@@ -223,6 +238,8 @@ class engine_core final : public link_owner, public launch_events, public std::e
   std::deque<group> groups_;                             ///< the one that was joined, and those that were split off
   std::map<std::uint64_t, std::deque<waiter*>> splits_;  ///< under way, by parent; null where nobody waits any more
   std::vector<reservation> reservations_;
+  std::map<std::uint64_t, lease_wish> lease_wishes_;  ///< that the sequencer has not answered, by name
+  std::uint64_t next_lease_wish_ = 1;
   operation_records records_;
   kept_payloads kept_;
   deadline_queue<std::chrono::steady_clock::time_point> deadlines_;
@@ -232,6 +249,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   bool run_posted_ = false;
   std::vector<serializers::byte_buffer> frames_;
   std::shared_ptr<device_memory> device_memory_;
+  std::int16_t device_ordinal_ = host_device_ordinal;
   std::shared_ptr<device_chores> chores_;         ///< null where the device has none
   std::map<std::uint64_t, delivery> deliveries_;  ///< by the names of their chores
   std::uint64_t next_delivery_ = first_delivery;

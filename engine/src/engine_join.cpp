@@ -354,6 +354,7 @@ asio::awaitable<void> engine_core::close() {
     endpoint_->close(actions_);
     fail_splits(errc::closed);
     fail_reservations(errc::closed);
+    fail_leases(errc::closed);
     perform();
     schedule();
   }
@@ -420,6 +421,7 @@ void engine_core::stop() {
   if (endpoint_) endpoint_->end_all(errc::closed, actions_);
   fail_splits(errc::closed);
   fail_reservations(errc::closed);
+  fail_leases(errc::closed);
   perform();
   while (!deliveries_.empty()) end_delivery(deliveries_.begin()->first, errc::closed);
   report_link_.reset();  // it shares this object

@@ -138,6 +138,9 @@ void engine_core::take_launch_news() {
       case launch_news::kind::transferred:
         endpoint_->on_transferred(news.operation, news.code, actions_);
         break;
+      case launch_news::kind::leased:
+        take_lease(news.operation, held_lease(launch_->desk()));
+        break;
       case launch_news::kind::chore_done:
         chore_done(news.operation, news.code);
         break;
@@ -150,6 +153,7 @@ void engine_core::take_launch_news() {
         endpoint_->on_log_lost(actions_);
         fail_splits(errc::sequencer_lost);
         fail_reservations(errc::sequencer_lost);
+        fail_leases(errc::sequencer_lost);
         if (life_ == life::joined) log(log_level::warning, "rank 0 is gone: device and pair transfers are unusable");
         break;
       case launch_news::kind::group_opened:

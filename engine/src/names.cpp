@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, route_count> route_names{"automatic", "in
 constexpr std::array<std::string_view, 15> element_names{"bytes", "bool", "i8",   "i16", "i32", "i64", "u16", "u32",
                                                          "u64",   "f16",  "bf16", "f32", "f64", "c64", "c128"};
 constexpr std::array<std::string_view, 3> memory_names{"host", "pinned", "device"};
-constexpr std::array<std::string_view, 5> operation_names{"operation", "send", "receive", "split", "reserve"};
+constexpr std::array<std::string_view, 6> operation_names{"operation", "send", "receive", "split", "reserve", "lease"};
 constexpr std::string_view same_types = "send and receive the same types, or give renamed types one weft_type_name";
 constexpr std::array<std::string_view, 5> phase_names{"starting", "unmatched", "matched", "transferring", "done"};
 

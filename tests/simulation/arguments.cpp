@@ -158,10 +158,12 @@ setting setting_for(std::uint32_t seed, const arguments& given) {
   how.eviction_patience = below(2) == 0 ? 0 : below(20);
   how.set_up_synchronizes = below(2) == 0;
   how.groups_get_stuck = below(5) == 0;
-  if (below(4) != 0) return how;
-  // Not the first: the sequencer would be lost with it.
-  how.lost_rank = 1 + static_cast<int>(below(static_cast<std::size_t>(how.ranks - 1)));
-  how.lost_at = below(2) == 0 ? below(60) : below(600);
+  if (below(4) == 0) {
+    // Not the first: the sequencer would be lost with it.
+    how.lost_rank = 1 + static_cast<int>(below(static_cast<std::size_t>(how.ranks - 1)));
+    how.lost_at = below(2) == 0 ? below(60) : below(600);
+  }
+  if (below(3) == 0) how.leases = 1 + static_cast<int>(below(4));
   return how;
 }
 

@@ -32,7 +32,7 @@ struct arguments {
   bool wants_help = false;
 };
 
-inline constexpr std::array<std::pair<std::string_view, protocol::mutation>, 12> mutants{{
+inline constexpr std::array<std::pair<std::string_view, protocol::mutation>, 14> mutants{{
     {"group-by-timing", protocol::mutation::group_by_timing},
     {"log-per-communicator", protocol::mutation::log_per_communicator},
     {"no-gate", protocol::mutation::no_gate},
@@ -44,6 +44,8 @@ inline constexpr std::array<std::pair<std::string_view, protocol::mutation>, 12>
     {"wildcard-overtakes", protocol::mutation::wildcard_overtakes},
     {"leak-credit", protocol::mutation::leak_credit},
     {"await-lost", protocol::mutation::await_lost},
+    {"lease-alone", protocol::mutation::lease_alone},
+    {"lease-beside-groups", protocol::mutation::lease_beside_groups},
     {"requeue-at-end", protocol::mutation::requeue_at_end},
 }};
 
@@ -72,8 +74,9 @@ inline constexpr std::string_view usage =
     "  --mutant NAME     with a deliberate fault, which is to be found\n"
     "  --check-mutants   with each one in turn: exits with 1 if one of them is not found\n"
     "  --without WHAT,... leaves out messages, as 3 or 5-17, and features: cancels, deadlines, unready (buffers),\n"
-    "                    batches, waits (of coroutines), evictions, stuck-groups, quiet-set-ups, loss (of a rank),\n"
-    "                    idle-ranks (those left with nothing to do; the others are numbered again)\n"
+    "                    batches, waits (of coroutines), evictions, stuck-groups, quiet-set-ups, leases (of\n"
+    "                    devices), loss (of a rank), idle-ranks (those left with nothing to do; the others are\n"
+    "                    numbered again)\n"
     "  --trace           prints everything that happens\n";
 
 }  // namespace weft::simulation

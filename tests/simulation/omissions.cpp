@@ -58,6 +58,7 @@ void make_plain(strand& by, const std::set<feature>& without) {
 void make_plain(setting& how, const std::set<feature>& without) {
   if (without.contains(feature::evictions)) how.pair_budget = std::numeric_limits<std::size_t>::max();
   if (without.contains(feature::stuck_groups)) how.groups_get_stuck = false;
+  if (without.contains(feature::leases)) how.leases = 0;
   if (without.contains(feature::loss)) how.lost_rank = -1;
   if (without.contains(feature::quiet_set_ups)) how.set_up_synchronizes = false;
 }

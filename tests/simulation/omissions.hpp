@@ -22,12 +22,13 @@ enum class feature : std::uint8_t {
   evictions,      ///< a budget of pair communicators
   stuck_groups,   ///< groups on devices that never end
   quiet_set_ups,  ///< set-ups that wait until devices are quiet
+  leases,         ///< of devices, by all members of some group
   loss,           ///< of a rank
   idle_ranks,     ///< ranks that are left with nothing to do; those that stay are numbered again
 };
 
 /// As the command line calls them.
-inline constexpr std::array<std::pair<std::string_view, feature>, 10> features{{
+inline constexpr std::array<std::pair<std::string_view, feature>, 11> features{{
     {"cancels", feature::cancels},
     {"deadlines", feature::deadlines},
     {"unready", feature::unready},
@@ -36,6 +37,7 @@ inline constexpr std::array<std::pair<std::string_view, feature>, 10> features{{
     {"evictions", feature::evictions},
     {"stuck-groups", feature::stuck_groups},
     {"quiet-set-ups", feature::quiet_set_ups},
+    {"leases", feature::leases},
     {"loss", feature::loss},
     {"idle-ranks", feature::idle_ranks},
 }};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulation.hpp"
 
-#include "protocol/group_splits.hpp"
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -20,6 +18,8 @@ simulation::simulation(const program& what, const setting& how, std::ostream* tr
       world_(how, trace),
       devices_(world_, how),
       buffers_(what.operations.size()),
+      splits_(what.ranks()),
+      leases_(static_cast<std::size_t>(what.ranks())),
       lost_rank_(how.lost_rank),
       lost_at_(how.lost_at) {
   const auto ranks = static_cast<std::size_t>(what.ranks());
@@ -28,28 +28,33 @@ simulation::simulation(const program& what, const setting& how, std::ostream* tr
   reports_.assign(ranks, link);
   log_reports_.assign(ranks, link);
   news_.assign(ranks, link);
-  sequencer_.emplace(world_, how,
+  sequencer_.emplace(world_, splits_, how,
                      virtual_sequencer::connections{[this](int rank, const from_sequencer& message) {
                                                       launches_[static_cast<std::size_t>(rank)]->hear(message);
                                                     },
                                                     [this](int rank, protocol::operation_id receive, bool granted) {
                                                       at(rank).answer_withdrawal(receive, granted);
-                                                    }});
+                                                    },
+                                                    [this](int rank) { lease_over(rank); }});
   for (int rank = 0; rank < what.ranks(); ++rank) {
     launches_.push_back(std::make_unique<virtual_launch_thread>(
         world_, devices_, how, rank,
-        virtual_launch_thread::connections{[this, rank](const to_sequencer& message) {
-                                             log_reports_[static_cast<std::size_t>(rank)].send(
-                                                 [this, rank, message] { sequencer_->hear(rank, message); });
-                                           },
-                                           [this, rank](protocol::operation_id id, boost::system::error_code code) {
-                                             news_[static_cast<std::size_t>(rank)].send(
-                                                 [this, rank, id, code] { at(rank).transferred(id, code); });
-                                           }}));
+        virtual_launch_thread::connections{
+            [this, rank](const to_sequencer& message) {
+              log_reports_[static_cast<std::size_t>(rank)].send(
+                  [this, rank, message] { sequencer_->hear(rank, message); });
+            },
+            [this, rank](protocol::operation_id id, boost::system::error_code code) {
+              news_[static_cast<std::size_t>(rank)].send([this, rank, id, code] { at(rank).transferred(id, code); });
+            },
+            [this, rank] { news_[static_cast<std::size_t>(rank)].send([this, rank] { lease_granted(rank); }); }}));
     ranks_.push_back(
         std::make_unique<virtual_rank>(world_, program_, buffers_, *launches_.back(), how, rank, connections_of(rank)));
   }
   form_groups();
+  leasing_group_ = how.seed % program_.groups.size();
+  for (const int member : program_.groups[leasing_group_].members)
+    leases_[static_cast<std::size_t>(member)].open = how.leases;
 }
 
 virtual_rank::connections simulation::connections_of(int rank) {
@@ -74,13 +79,12 @@ virtual_rank::connections simulation::connections_of(int rank) {
 void simulation::form_groups() {
   groups_.push_back(protocol::root_group);
   groups_.resize(program_.groups.size());
-  protocol::group_splits splits(program_.ranks());
   for (const split_plan& plan : program_.splits) {
     std::vector<protocol::split_answer> answers;
     const auto& parent = program_.groups[static_cast<std::size_t>(plan.parent)].members;
     for (std::size_t i = 0; i < parent.size(); ++i)
-      if (!splits.ask(parent[i], groups_[static_cast<std::size_t>(plan.parent)], plan.wishes[i].color,
-                      plan.wishes[i].key, answers))
+      if (!splits_.ask(parent[i], groups_[static_cast<std::size_t>(plan.parent)], plan.wishes[i].color,
+                       plan.wishes[i].key, answers))
         throw violation("protocol: a rank may not split its group");
     for (const protocol::split_answer& answer : answers) {
       if (answer.members.empty()) continue;
@@ -107,6 +111,7 @@ void simulation::run() {
     running.resize(strands.size());
     for (std::size_t i = 0; i < strands.size(); ++i) go_on(rank, running[i], strands[i]);
   }
+  plan_leases();
   if (lost_rank_ >= 0) world_.time.at(lost_at_, [this] { lose(lost_rank_); });
   do {
     while (world_.time.step()) {}
@@ -172,8 +177,59 @@ void simulation::ended(const planned_operation& what, boost::system::error_code 
     if (other.ready_after == what.number) wait_for_readiness(other);
 }
 
+// ---- the user's leases
+
+// At moments that have nothing to do with each other, and with transfers.
+void simulation::plan_leases() {
+  constexpr std::size_t longest = 400;
+  for (int rank = 0; rank < program_.ranks(); ++rank)
+    for (int i = 0; i < leases_[static_cast<std::size_t>(rank)].open; ++i)
+      world_.time.after(world_.time.below(longest), [this, rank, name = static_cast<std::uint64_t>(i + 1)] {
+        if (is_lost(rank)) return;
+        world_.note(rank, "asks for a lease");
+        reports_[static_cast<std::size_t>(rank)].send(
+            [this, rank, name] { sequencer_->ask_lease(rank, groups_[leasing_group_], name); });
+      });
+}
+
+void simulation::lease_granted(int rank) {
+  if (is_lost(rank)) return;
+  lease_state& own = leases_[static_cast<std::size_t>(rank)];
+  ++own.granted;
+  own.held = true;
+  end_leases();
+}
+
+// Of those whose partners have all come so far, or never will.
+void simulation::end_leases() {
+  const auto& members = program_.groups[leasing_group_].members;
+  const bool has_lost_member = std::any_of(members.begin(), members.end(), [this](int one) { return is_lost(one); });
+  const auto is_waited_for = [&](int member, int lease) {
+    return !is_lost(member) && leases_[static_cast<std::size_t>(member)].granted < lease;
+  };
+  for (const int rank : members) {
+    lease_state& own = leases_[static_cast<std::size_t>(rank)];
+    const bool waits =
+        std::any_of(members.begin(), members.end(), [&](int member) { return is_waited_for(member, own.granted); });
+    if (!own.held || is_lost(rank) || (waits && !has_lost_member)) continue;
+    own.held = false;
+    world_.time.after_some_delay([this, rank] {
+      if (is_lost(rank)) return;
+      launches_[static_cast<std::size_t>(rank)]->end_lease();
+      lease_over(rank);
+    });
+  }
+}
+
+void simulation::lease_over(int rank) {
+  if (is_lost(rank)) return;
+  --leases_[static_cast<std::size_t>(rank)].open;
+  if (!program_.provokes_ends) world_.time.after_some_delay([this, rank] { leave_if_done(rank); });
+}
+
 // Once it has nothing more to do: others still may.
 void simulation::leave_if_done(int rank) {
+  if (leases_[static_cast<std::size_t>(rank)].open > 0) return;
   const auto& plans = program_.strands[static_cast<std::size_t>(rank)];
   const auto& running = strands_[static_cast<std::size_t>(rank)];
   for (std::size_t i = 0; i < plans.size(); ++i)
@@ -193,6 +249,7 @@ void simulation::lose(int rank) {
   for (int peer = 0; peer < program_.ranks(); ++peer)
     if (peer != rank) links_[link_index(rank, peer)].send([this, rank, peer] { at(peer).peer_lost(rank); });
   log_reports_[static_cast<std::size_t>(rank)].send([this, rank] { sequencer_->lose(rank); });
+  end_leases();
 }
 
 void simulation::wait_for_readiness(const planned_operation& what) {
@@ -278,6 +335,9 @@ void simulation::check_leftovers() {
   const auto demand = [](bool holds, const char* what) {
     if (!holds) throw violation(std::string("leftover: ") + what);
   };
+  for (int rank = 0; rank < program_.ranks(); ++rank)
+    if (!is_lost(rank) && leases_[static_cast<std::size_t>(rank)].open != 0)
+      throw violation("hang: a lease of rank " + std::to_string(rank) + " does not end");
   if (!devices_.is_quiet()) throw violation("hang: a group or a set-up on a device does not end");
   demand(sequencer_->state().idle(), "a batch at the sequencer");
   for (int rank = 0; rank < program_.ranks(); ++rank) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "protocol/group_splits.hpp"
+
 #include "program.hpp"
 #include "virtual_devices.hpp"
 #include "virtual_launch_thread.hpp"
@@ -42,6 +44,10 @@ class simulation {
   };
 
   void form_groups();
+  void plan_leases();
+  void lease_granted(int rank);
+  void end_leases();
+  void lease_over(int rank);
   void connect(int rank);
   [[nodiscard]] virtual_rank::connections connections_of(int rank);
   void go_on(int rank, running_strand& which, const strand& what);
@@ -80,6 +86,16 @@ class simulation {
   std::vector<std::unique_ptr<virtual_rank>> ranks_;
   std::optional<virtual_sequencer> sequencer_;
   std::vector<protocol::group_number> groups_;
+  protocol::group_splits splits_;
+
+  /// Of each rank. The application's kernels of a lease end once all members of the group have come to the same one.
+  struct lease_state {
+    int open = 0;     ///< asked for and not over
+    int granted = 0;  ///< so far
+    bool held = false;
+  };
+  std::vector<lease_state> leases_;
+  std::size_t leasing_group_ = 0;  ///< of the program's
 
   std::vector<fifo_link> links_;        ///< between ranks
   std::vector<fifo_link> reports_;      ///< from a rank's loop to the sequencer

@@ -41,6 +41,18 @@ bool virtual_devices::is_quiet() const {
 
 // ---- calls
 
+void virtual_devices::lend(int rank) {
+  check_own(rank);
+  const bool is_setting_up =
+      std::any_of(set_ups_.begin(), set_ups_.end(), [=](const auto& one) { return one.second.called.contains(rank); });
+  if (is_setting_up || !at(rank).queues.empty()) throw violation("device: it is lent while something is under way");
+  at(rank).is_lent = true;
+}
+
+void virtual_devices::check_own(int rank) {
+  if (at(rank).is_lent) throw violation("device: something begins while it is lent");
+}
+
 void virtual_devices::create(int rank, communicator_id on, const std::vector<int>& members, callback done) {
   if (!at(rank).communicators.emplace(on, members).second) throw violation("device: a communicator is created twice");
   join_set_up(rank, {on, creation, creation}, members.size(), std::move(done));
@@ -56,6 +68,7 @@ void virtual_devices::destroy(int rank, communicator_id on, callback done) {
 }
 
 void virtual_devices::join_set_up(int rank, const set_up_name& name, std::size_t callers, callback done) {
+  check_own(rank);
   set_up& joined = set_ups_[name];
   joined.callers = callers;
   joined.called.emplace(rank, std::move(done));
@@ -63,6 +76,7 @@ void virtual_devices::join_set_up(int rank, const set_up_name& name, std::size_t
 }
 
 void virtual_devices::launch(int rank, communicator_id on, std::vector<operation> operations, callback done) {
+  check_own(rank);
   if (!protocol::is_mutated(protocol::mutation::readiness_on_stream))
     for (const operation& one : operations) one.memory->touch("a launch");
   for (auto& piece : cut(rank, std::move(operations))) {

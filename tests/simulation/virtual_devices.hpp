@@ -45,6 +45,10 @@ class virtual_devices {
   /// What is under way on this rank's end of a communicator ends as `transfer_aborted`.
   void abort(int rank, communicator_id on);
 
+  /// Somebody else has the device: nothing may be under way on it, and nothing begins until it is taken back.
+  void lend(int rank);
+  void take_back(int rank) { at(rank).is_lent = false; }
+
   /// Communicators that a rank has with another one.
   [[nodiscard]] std::vector<communicator_id> shared_communicators(int rank, int other);
   /// A rank is lost, with its device: what is not about to end never does.
@@ -70,6 +74,7 @@ class virtual_devices {
     std::map<communicator_id, std::deque<std::unique_ptr<group>>> queues;  ///< without empty ones
     std::map<communicator_id, std::vector<int>> communicators;             ///< their members
     std::size_t residents = 0;
+    bool is_lent = false;
   };
   /// Creating, or connecting one direction of, a communicator.
   using set_up_name = std::tuple<communicator_id, int, int>;
@@ -79,6 +84,7 @@ class virtual_devices {
   };
 
   device& at(int rank) { return devices_[static_cast<std::size_t>(rank)]; }
+  void check_own(int rank);
   void join_set_up(int rank, const set_up_name& name, std::size_t callers, callback done);
   void progress();
   void admit(device& on);

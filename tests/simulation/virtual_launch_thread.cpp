@@ -64,6 +64,10 @@ void virtual_launch_thread::abort(protocol::communicator_id on) {
 
 void virtual_launch_thread::advance() {
   while (const auto entry = follower_.next()) {
+    if (std::holds_alternative<protocol::lease>(entry->content)) {
+      lend();
+      continue;
+    }
     const auto on = entry->communicator;
     if (!std::holds_alternative<protocol::batch>(entry->content)) watch_set_up(on);
     const auto ended = [this](boost::system::error_code code) { wake_with([this, code] { set_up_ended(code); }); };
@@ -80,6 +84,20 @@ void virtual_launch_thread::advance() {
     }
   }
   for (const auto communicator : follower_.take_failures()) to_.report(failed{communicator});
+}
+
+void virtual_launch_thread::lend() {
+  world_.note(rank_, "lends its device");
+  devices_.lend(rank_);
+  to_.lent();
+}
+
+void virtual_launch_thread::end_lease() {
+  wake_with([this] {
+    world_.note(rank_, "has its device back");
+    devices_.take_back(rank_);
+    follower_.lease_ended();
+  });
 }
 
 void virtual_launch_thread::create(protocol::communicator_id on, const protocol::create& what,

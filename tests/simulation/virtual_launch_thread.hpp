@@ -40,6 +40,7 @@ class virtual_launch_thread {
   struct connections {
     std::function<void(const to_sequencer&)> report;
     std::function<void(protocol::operation_id, boost::system::error_code)> transferred;
+    std::function<void()> lent;  ///< the device
   };
 
   virtual_launch_thread(world& all, virtual_devices& devices, const setting& how, int rank, connections to);
@@ -47,6 +48,9 @@ class virtual_launch_thread {
   // From the rank's loop.
   void publish(protocol::operation_id id, buffer& memory) { published_[id] = &memory; }
   bool revoke(protocol::operation_id id) { return published_.erase(id) != 0; }
+
+  /// The device is given back that was lent.
+  void end_lease();
 
   /// This rank has nothing more to do with others.
   void leave() { to_.report(leaving{}); }
@@ -70,6 +74,7 @@ class virtual_launch_thread {
   void wake();
   void take(const from_sequencer& message);
   void advance();
+  void lend();
   void create(protocol::communicator_id on, const protocol::create& what, virtual_devices::callback ended);
   void issue(protocol::communicator_id on, std::uint64_t number, const protocol::batch& what);
   void add_operation(std::uint64_t number, std::vector<virtual_devices::operation>& group,

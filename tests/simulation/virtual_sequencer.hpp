@@ -2,6 +2,8 @@
 #pragma once
 
 #include "protocol/actions.hpp"
+#include "protocol/group_splits.hpp"
+#include "protocol/lease_wishes.hpp"
 #include "protocol/sequencer.hpp"
 #include "virtual_launch_thread.hpp"
 #include "world.hpp"
@@ -19,11 +21,13 @@ class virtual_sequencer {
   struct connections {
     std::function<void(int rank, const from_sequencer&)> log;
     std::function<void(int rank, protocol::operation_id receive, bool granted)> answer;
+    std::function<void(int rank)> lease_failed;
   };
 
-  virtual_sequencer(world& all, const setting& how, connections to)
+  virtual_sequencer(world& all, const protocol::group_splits& groups, const setting& how, connections to)
       : world_(all),
         sequencer_(how.ranks, {.pair_budget = how.pair_budget, .eviction_patience = how.eviction_patience}),
+        lease_wishes_(groups, how.ranks),
         to_(std::move(to)),
         down_(static_cast<std::size_t>(how.ranks), fifo_link(all.time)),
         answers_(down_) {}
@@ -45,13 +49,21 @@ class virtual_sequencer {
         [this, what, granted] { to_.answer(what.destination, what.receive, granted); });
   }
 
+  void ask_lease(int rank, protocol::group_number group, std::uint64_t name) {
+    std::vector<protocol::lease_wish> complete;
+    if (!lease_wishes_.ask(rank, group, name, complete, failed_leases_))
+      throw violation("protocol: a rank may not lease its device");
+    if (!complete.empty()) sequencer_.lease_devices(complete, out_);
+    distribute();
+  }
+
   void hear(int rank, const to_sequencer& message) {
     if (const auto* report = std::get_if<finished>(&message))
       (void)sequencer_.finished(rank, report->entry, out_);
     else if (const auto* shown = std::get_if<identity>(&message))
       pass_on(rank, *shown);
     else if (std::holds_alternative<leaving>(message))
-      sequencer_.rank_leaves(rank, out_);
+      rank_leaves(rank);
     else if (!sequencer_.failed(rank, std::get<failed>(message).communicator, out_))
       throw violation("protocol: a rank reports on a communicator of others");
     distribute();
@@ -62,6 +74,7 @@ class virtual_sequencer {
     for (int other = 0; other < static_cast<int>(down_.size()); ++other)
       if (other != rank) send(other, gone{rank});
     sequencer_.rank_gone(rank, out_);
+    lease_wishes_.rank_gone(rank, errc::peer_lost, failed_leases_);
     distribute();
   }
 
@@ -83,16 +96,24 @@ class virtual_sequencer {
     if (!others) throw violation("protocol: another rank shows a unique id");
     for (const int member : *others) send(member, shown);
   }
+  void rank_leaves(int rank) {
+    sequencer_.rank_leaves(rank, out_);
+    lease_wishes_.rank_gone(rank, errc::peer_left, failed_leases_);
+  }
   void distribute() {
     for (const auto& [rank, entry] : std::exchange(out_, {})) send(rank, entry);
+    for (const protocol::lease_answer& one : std::exchange(failed_leases_, {}))
+      answers_[static_cast<std::size_t>(one.rank)].send([this, rank = one.rank] { to_.lease_failed(rank); });
   }
 
   world& world_;
   protocol::sequencer sequencer_;
+  protocol::lease_wishes lease_wishes_;
   connections to_;
   std::vector<fifo_link> down_;
   std::vector<fifo_link> answers_;
   protocol::outbox out_;
+  std::vector<protocol::lease_answer> failed_leases_;
 };
 
 }  // namespace weft::simulation

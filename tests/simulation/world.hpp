@@ -31,6 +31,7 @@ struct setting {
   std::uint64_t eviction_patience = 0;  ///< entries of the log
   bool set_up_synchronizes = true;      ///< set-ups wait until the device is quiet
   bool groups_get_stuck = false;        ///< some never end, and are aborted by the launch timeout
+  int leases = 0;                       ///< that all members of some group ask for
   int lost_rank = -1;                   ///< is lost while the program runs; none if negative
   std::uint64_t lost_at = 0;            ///< ticks
 };

@@ -49,6 +49,10 @@ class sequencer_fixture {
     sequencer_.reserve(rank, peer, out_);
     deliver();
   }
+  void lease_devices(const std::vector<lease_wish>& wishes) {
+    sequencer_.lease_devices(wishes, out_);
+    deliver();
+  }
   void leave(int rank) {
     sequencer_.rank_leaves(rank, out_);
     deliver();

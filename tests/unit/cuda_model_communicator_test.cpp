@@ -122,6 +122,20 @@ TEST_CASE("two threads that make NCCL calls for one device are caught, unless th
   CHECK(all.broke(rules::one_thread_per_device));
 }
 
+TEST_CASE("a device that changes hands while a kernel is on it is caught") {
+  world all(1);
+  all.bind(0);
+  const member self(new_id(), 1, 0);
+  std::byte* memory = device_memory(8);
+  all.hold(0);
+  CHECK(self.group({to(0, memory, 4), from(0, memory + 4, 4)}) == ncclSuccess);
+  all.hand_over(0);
+  CHECK(all.broke(rules::handed_over_at_rest));
+  all.release(0);
+  self.destroy();
+  CHECK(all.violations().size() == 1);
+}
+
 TEST_CASE("unique ids are counted until all ranks have come, and are good for one communicator") {
   world all(2);
   const ncclUniqueId id = new_id();

@@ -130,6 +130,41 @@ TEST_CASE("destroying a communicator takes its turn as a set-up does") {
   CHECK(next_of(follower) == 2);
 }
 
+TEST_CASE("a lease waits for what was issued before it, and what comes after it for its end") {
+  log_follower follower(self);
+  follower.append(group_of_one(1, 5));
+  follower.append(group_of_one(2, 6));
+  follower.append({3, group_communicator, lease{77}});
+  follower.append(group_of_one(4, 5));
+  follower.append(creation(5, 7, {1, 2}));
+  CHECK(next_of(follower) == 1);
+  CHECK(next_of(follower) == 2);
+  follower.batch_ended(6);
+  CHECK(next_of(follower) == 0);
+  follower.batch_ended(5);
+  const auto entry = follower.next();
+  REQUIRE(entry);
+  CHECK(std::get<lease>(entry->content).wish == 77);
+  CHECK(next_of(follower) == 0);
+  CHECK_FALSE(follower.is_idle());
+  follower.lease_ended();
+  CHECK(next_of(follower) == 4);
+  CHECK(next_of(follower) == 5);
+}
+
+TEST_CASE("a lease is of no communicator: it is given where the first one has failed, and after a set-up") {
+  log_follower follower(self);
+  follower.failed_elsewhere(group_communicator, errc::transfer_aborted);
+  follower.append(creation(1, 5, {1, 2}));
+  follower.append({2, group_communicator, lease{77}});
+  CHECK(next_of(follower) == 1);
+  CHECK(next_of(follower) == 0);
+  (void)follower.set_up_ended({});
+  CHECK(next_of(follower) == 2);
+  follower.lease_ended();
+  CHECK(follower.is_idle());
+}
+
 TEST_CASE("nothing is carried out of a log that is lost") {
   log_follower follower(self);
   follower.append(group_of_one(1, 5));

@@ -218,3 +218,41 @@ TEST_CASE("a reservation without room, of a communicator that fails or with a ra
   all.reserve(1, 0);
   CHECK(ends() == std::vector{reservation_end::peer_left});
 }
+
+TEST_CASE("pairs are limited by their number and by the memory that they take, whichever is less") {
+  constexpr std::size_t unknown = 0;
+  CHECK(sequencer_limits{.pair_budget = 3, .pair_budget_bytes = 10, .pair_bytes = unknown}.most_pairs() == 3);
+  CHECK(sequencer_limits{.pair_budget = 3, .pair_budget_bytes = 39, .pair_bytes = 10}.most_pairs() == 3);
+  CHECK(sequencer_limits{.pair_budget = 3, .pair_budget_bytes = 29, .pair_bytes = 10}.most_pairs() == 2);
+  sequencer_fixture all(3, {.pair_budget = 16, .pair_budget_bytes = 19, .pair_bytes = 10});
+  all.match(pair, between(0, 1));
+  all.match(pair, between(0, 2));
+  CHECK(all.subject().pairs_of(0) == 1);
+  CHECK(all.batches(2).front().communicator == group_communicator);
+}
+
+TEST_CASE("a lease has one place in the log of all who asked for it, under the name of each") {
+  sequencer_fixture all(3);
+  all.match(group, between(0, 1));
+  all.lease_devices({{0, 7}, {1, 8}});
+  all.match(group, between(0, 1, 2));
+  for (const int rank : {0, 1}) {
+    const auto leases = entries_of<lease>(all, rank);
+    REQUIRE(leases.size() == 1);
+    CHECK(std::get<lease>(leases.front().content).wish == (rank == 0 ? 7 : 8));
+    CHECK(leases.front().number == entries_of<lease>(all, 0).front().number);
+    CHECK(all.batches(rank).front().number < leases.front().number);
+    CHECK(leases.front().number < all.batches(rank).back().number);
+  }
+  CHECK(all.log(2).size() == 1);  // the creation
+  for (const log_entry& one : all.batches(0)) all.finish_everywhere(one.number);
+  CHECK(all.subject().idle());  // of the lease, nobody reports
+}
+
+TEST_CASE("a rank that is gone gets no lease, and the others do") {
+  sequencer_fixture all(3);
+  all.lose(2);
+  all.lease_devices({{1, 8}, {2, 9}});
+  CHECK(entries_of<lease>(all, 1).size() == 1);
+  CHECK(entries_of<lease>(all, 2).empty());
+}

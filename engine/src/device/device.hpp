@@ -61,6 +61,8 @@ class device_events {
   virtual void on_chore_done(std::uint64_t name, boost::system::error_code code) = 0;
   /// The last `create`, `connect` or `destroy` has ended.
   virtual void on_set_up(boost::system::error_code code) = 0;
+  /// The device is lent: nothing of it is under way, and it makes no calls that others could get in the way of.
+  virtual void on_lent() = 0;
   /// A group is done as a whole; `codes` has one per transfer, in the order in which they were issued.
   virtual void on_group_done(communicator_id communicator, group_id group,
                              std::span<const boost::system::error_code> codes) = 0;
@@ -77,12 +79,12 @@ class device {
   virtual ~device() = default;
 
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-  /// Where its memory comes from. From any thread.
-  [[nodiscard]] virtual std::shared_ptr<device_memory> memory() const = 0;
   /// In views of its memory.
   [[nodiscard]] virtual std::int16_t ordinal() const noexcept { return host_device_ordinal; }
   /// Memory of its own that a pair communicator takes, as far as is known.
   [[nodiscard]] virtual std::size_t pair_bytes() const noexcept { return 0; }
+  /// Where its memory comes from. From any thread.
+  [[nodiscard]] virtual std::shared_ptr<device_memory> memory() const = 0;
   /// Null where the host reaches the device's memory, and there are no streams to wait for.
   [[nodiscard]] virtual std::shared_ptr<device_chores> chores() const { return nullptr; }
   /// What the devices of the other ranks need to know of this one; goes into the rank's card.
@@ -107,6 +109,11 @@ class device {
   virtual void destroy(communicator_id communicator) = 0;
   /// Gives up the set-up under way: it ends with `code`.
   virtual void abort_set_up(boost::system::error_code code) = 0;
+
+  /// Lends the device to others, once it is at rest; no group is unfinished and no set-up under way. Until `take_back`
+  /// there are none, and aborts wait.
+  virtual void lend() = 0;
+  virtual void take_back() {}
 
   /// Issues one group. Groups of a communicator are done in the order of their issue.
   virtual void issue(communicator_id communicator, group_id group, std::span<const device_transfer> transfers) = 0;

@@ -42,7 +42,8 @@ launch_thread::launch_thread(const device_factory& make_device, std::chrono::mil
       launch_timeout_(launch_timeout),
       transfers_(transfers),
       events_(events),
-      device_(make_device(context_, *this)) {}
+      device_(make_device(context_, *this)),
+      desk_(std::make_shared<launch_desk>([this] { boost::asio::post(context_, [this] { end_lease(); }); })) {}
 
 launch_thread::~launch_thread() {
   stop();
@@ -110,6 +111,7 @@ void launch_thread::left() {
 }
 
 void launch_thread::stop() {
+  desk_->close();
   if (!thread_.joinable()) return;
   context_.stop();
   thread_.join();
@@ -200,6 +202,8 @@ void launch_thread::advance() {
       device_->connect(on, direction->source, direction->destination);
     } else if (const auto* batch = std::get_if<protocol::batch>(&entry->content)) {
       issue(on, entry->number, *batch);
+    } else if (const auto* lease = std::get_if<protocol::lease>(&entry->content)) {
+      lend(*lease);
     } else {
       begin_set_up();
       unique_ids_.erase(on);
@@ -264,6 +268,24 @@ void launch_thread::report_opened(communicator_id communicator, const protocol::
   tell({.what = is_pair ? launch_news::kind::pair_opened : launch_news::kind::group_opened,
         .rank = low == self_ ? high : low,
         .text = "opened the communicator of " + members + " on the " + std::string(device_->name()) + " device"});
+}
+
+// ---- leases
+
+void launch_thread::lend(const protocol::lease& what) {
+  lent_to_ = what.wish;
+  device_->lend();
+}
+
+void launch_thread::on_lent() {
+  tell({.what = launch_news::kind::leased, .operation = lent_to_});
+}
+
+void launch_thread::end_lease() {
+  device_->take_back();
+  follower_->lease_ended();
+  advance();
+  flush();
 }
 
 // ---- batches

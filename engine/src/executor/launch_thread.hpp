@@ -3,6 +3,7 @@
 
 #include "device/choose_device.hpp"
 
+#include "executor/launch_desk.hpp"
 #include "executor/log_messages.hpp"
 #include "executor/transfer_table.hpp"
 
@@ -40,6 +41,7 @@ struct launch_news {
     pair_gone,     ///< the communicator with `rank` was destroyed, or failed
     rank_gone,     ///< `rank`, for the reason `why`
     log_lost,
+    leased,      ///< the device is lent to the wish of the name `operation`
     chore_done,  ///< that of the name `operation`, with `code`
     left,        ///< the sequencer has heard that this rank leaves, or does not answer
     problem,     ///< `text`, for the log
@@ -73,12 +75,14 @@ class launch_thread final : private link_owner, private device_events {
   /// For the rank's card.
   [[nodiscard]] std::string_view device_name() const noexcept { return device_->name(); }
   [[nodiscard]] std::string device_card() const { return device_->card(); }
-  [[nodiscard]] std::shared_ptr<device_memory> memory() const { return device_->memory(); }
-  [[nodiscard]] std::shared_ptr<device_chores> chores() const { return device_->chores(); }
   [[nodiscard]] std::int16_t device_ordinal() const noexcept { return device_->ordinal(); }
   [[nodiscard]] std::size_t pair_bytes() const noexcept { return device_->pair_bytes(); }
+  [[nodiscard]] std::shared_ptr<device_memory> memory() const { return device_->memory(); }
+  [[nodiscard]] std::shared_ptr<device_chores> chores() const { return device_->chores(); }
   /// There is a new one.
   void look_at_chores();
+  /// Where a device that was `leased` is given back.
+  [[nodiscard]] std::shared_ptr<lease_desk> desk() const { return desk_; }
 
   /// Starts to follow the log that comes over `log`, a socket of any executor.
   void start(stream_socket log, std::vector<std::string> device_cards, int self, std::uint64_t incarnation);
@@ -100,6 +104,7 @@ class launch_thread final : private link_owner, private device_events {
   // device_events
   void on_chore_done(std::uint64_t name, boost::system::error_code code) override;
   void on_set_up(boost::system::error_code code) override;
+  void on_lent() override;
   void on_group_done(communicator_id communicator, group_id group,
                      std::span<const boost::system::error_code> codes) override;
   void on_communicator_failed(communicator_id communicator, boost::system::error_code code, std::string why) override;
@@ -118,6 +123,8 @@ class launch_thread final : private link_owner, private device_events {
   void advance();
   void create(communicator_id communicator, const protocol::create& what);
   void begin_set_up();
+  void lend(const protocol::lease& what);
+  void end_lease();
   void issue(communicator_id communicator, group_id number, const protocol::batch& what);
   void add_transfer(communicator_id communicator, group_id number, const protocol::transfer& one, bool sending);
   void watch_launch(launched_batch& launched);
@@ -144,6 +151,7 @@ class launch_thread final : private link_owner, private device_events {
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{context_.get_executor()};
   std::unique_ptr<device> device_;
+  std::shared_ptr<launch_desk> desk_;
   std::shared_ptr<message_link> log_;
   boost::asio::steady_timer set_up_deadline_{context_};
   boost::asio::steady_timer launch_deadline_{context_};
@@ -152,6 +160,7 @@ class launch_thread final : private link_owner, private device_events {
   bool leaving_ = false;
   bool log_ended_ = false;
   std::optional<protocol::log_follower> follower_;
+  std::uint64_t lent_to_ = 0;  ///< the last wish
   std::map<communicator_id, unique_id> unique_ids_;
   std::map<communicator_id, int> open_pairs_;  ///< with which rank
   std::vector<device_transfer> group_;         ///< being put together

@@ -52,6 +52,12 @@ std::optional<protocol::log_entry> decode_batch(std::span<const std::byte> bytes
   return protocol::log_entry{body->entry, body->communicator, std::move(what)};
 }
 
+std::optional<protocol::log_entry> decode_lease(std::span<const std::byte> bytes) {
+  const auto body = protocol::parse<lease_body>(bytes);
+  if (!body) return std::nullopt;
+  return protocol::log_entry{body->entry, protocol::group_communicator, protocol::lease{body->wish}};
+}
+
 template <class Content>
 std::optional<protocol::log_entry> decode_bare(std::span<const std::byte> bytes) {
   const auto body = protocol::parse<communicator_body>(bytes);
@@ -85,6 +91,10 @@ struct encoder {
   log_message operator()(const protocol::abort&) const {
     put(out, communicator_body{entry.number, entry.communicator, 0});
     return log_message::abort;
+  }
+  log_message operator()(const protocol::lease& what) const {
+    put(out, lease_body{entry.number, what.wish});
+    return log_message::lease;
   }
   const protocol::log_entry& entry;
   std::vector<std::byte>& out;
@@ -129,6 +139,8 @@ std::optional<protocol::log_entry> decode(log_message type, std::span<const std:
       return decode_bare<protocol::evict>(body);
     case log_message::abort:
       return decode_bare<protocol::abort>(body);
+    case log_message::lease:
+      return decode_lease(body);
     default:
       return std::nullopt;
   }

@@ -35,6 +35,10 @@ enum class log_message : std::uint8_t {
   log_end,           ///< sequencer: to a rank that leaves, after the last entry for it
   reserve,           ///< rank: wants its pair communicator with another one
   reserved,          ///< sequencer: how that has ended
+  lease,             ///< log
+  lease_wish,        ///< rank: its part of a lease
+  withdraw_lease,    ///< rank: forget that part, if the lease is not in the log yet
+  lease_ended,       ///< sequencer: that part came to nothing, and why
 };
 
 struct match_body {
@@ -73,6 +77,23 @@ struct split_done_body {
 struct reserve_body {
   std::int32_t peer;
   std::uint32_t end;  ///< of `reserved`: a `protocol::reservation_end`; 0 in `reserve`
+};
+
+/// Of `lease_wish` and `withdraw_lease`.
+struct lease_wish_body {
+  std::uint64_t group;
+  std::uint64_t wish;  ///< the rank's name for its part
+};
+
+struct lease_ended_body {
+  std::uint64_t wish;
+  std::uint32_t code;  ///< an `errc`
+  std::int32_t gone;   ///< the rank because of which it is, or -1
+};
+
+struct lease_body {
+  std::uint64_t entry;
+  std::uint64_t wish;
 };
 
 struct finished_body {

@@ -29,7 +29,8 @@ sequencer_server::sequencer_server(const listening_options& listening, int ranks
       all_gone_(std::move(all_gone)),
       ranks_(static_cast<std::size_t>(ranks)),
       sequencer_(ranks, limits),
-      splits_(ranks) {}
+      splits_(ranks),
+      lease_wishes_(splits_, ranks) {}
 
 sequencer_server::~sequencer_server() {
   stop();
@@ -91,6 +92,12 @@ bool sequencer_server::on_message(message_link& link, std::uint8_t type, std::sp
       break;
     case log_message::split:
       if (!on_split(link.peer(), body)) return false;
+      break;
+    case log_message::lease_wish:
+      if (!on_lease_wish(link.peer(), body)) return false;
+      break;
+    case log_message::withdraw_lease:
+      if (!on_withdraw_lease(link.peer(), body)) return false;
       break;
     case log_message::leaving:
       sequencer_.rank_leaves(link.peer(), outbox_);
@@ -173,6 +180,33 @@ void sequencer_server::answer_splits() {
   }
 }
 
+bool sequencer_server::on_lease_wish(int from, std::span<const std::byte> body) {
+  const auto wish = protocol::parse<lease_wish_body>(body);
+  std::vector<protocol::lease_wish> complete;
+  if (!wish || !lease_wishes_.ask(from, wish->group, wish->wish, complete, lease_answers_)) return false;
+  if (!complete.empty()) sequencer_.lease_devices(complete, outbox_);
+  answer_leases();
+  return true;
+}
+
+bool sequencer_server::on_withdraw_lease(int from, std::span<const std::byte> body) {
+  const auto wish = protocol::parse<lease_wish_body>(body);
+  if (!wish) return false;
+  lease_wishes_.withdraw(from, wish->group, wish->wish, lease_answers_);
+  answer_leases();
+  return true;
+}
+
+void sequencer_server::answer_leases() {
+  for (const protocol::lease_answer& answer : std::exchange(lease_answers_, {})) {
+    const auto& link = ranks_[static_cast<std::size_t>(answer.rank)].report;
+    if (!link || !link->is_open()) continue;
+    link->append(static_cast<std::uint8_t>(log_message::lease_ended),
+                 lease_ended_body{answer.wish, static_cast<std::uint32_t>(answer.code), answer.gone});
+    link->flush();
+  }
+}
+
 bool sequencer_server::on_unique_id(int from, std::span<const std::byte> body) {
   const auto shown = protocol::parse<unique_id_body>(body);
   if (!shown) return false;
@@ -195,8 +229,11 @@ void sequencer_server::rank_gone(int rank, bool left) {
   for (int other = 0; other < static_cast<int>(ranks_.size()); ++other)
     if (other != rank) send(other, log_message::rank_gone, std::as_bytes(std::span(&body, 1)));
   sequencer_.rank_gone(rank, outbox_);
-  splits_.rank_gone(rank, left ? errc::peer_left : errc::peer_lost, split_answers_);
+  const errc why = left ? errc::peer_left : errc::peer_lost;
+  splits_.rank_gone(rank, why, split_answers_);
   answer_splits();
+  lease_wishes_.rank_gone(rank, why, lease_answers_);
+  answer_leases();
   if (std::all_of(ranks_.begin() + 1, ranks_.end(), [](const rank_state& one) { return one.gone; })) all_gone_();
 }
 

@@ -5,6 +5,7 @@
 #include "link/listening_point.hpp"
 #include "link/message_link.hpp"
 #include "protocol/group_splits.hpp"
+#include "protocol/lease_wishes.hpp"
 #include "protocol/sequencer.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -58,6 +59,9 @@ class sequencer_server final : private link_owner {
   bool on_failed(int from, std::span<const std::byte> body);
   [[nodiscard]] bool on_split(int from, std::span<const std::byte> body);
   void answer_splits();
+  [[nodiscard]] bool on_lease_wish(int from, std::span<const std::byte> body);
+  [[nodiscard]] bool on_withdraw_lease(int from, std::span<const std::byte> body);
+  void answer_leases();
   [[nodiscard]] bool on_unique_id(int from, std::span<const std::byte> body);
   void rank_gone(int rank, bool left);
 
@@ -71,6 +75,8 @@ class sequencer_server final : private link_owner {
   protocol::outbox outbox_;
   protocol::group_splits splits_;
   std::vector<protocol::split_answer> split_answers_;
+  protocol::lease_wishes lease_wishes_;
+  std::vector<protocol::lease_answer> lease_answers_;
   std::vector<std::byte> encoded_;
   std::thread thread_;
 };

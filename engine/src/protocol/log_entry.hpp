@@ -64,10 +64,16 @@ struct evict {};
 /// waiting for. What the log has for it ends as `transfer_aborted`, and another one takes its place.
 struct abort {};
 
+/// From here the device is the application's own at each member, until it is given back there: a launch thread finishes
+/// what came before, and goes on with the log afterwards. Of no communicator.
+struct lease {
+  std::uint64_t wish = 0;  ///< the member's own name for its part
+};
+
 struct log_entry {
   std::uint64_t number = 0;  ///< increases over the whole log, from 1
   communicator_id communicator = group_communicator;
-  std::variant<create, connect, batch, evict, abort> content;
+  std::variant<create, connect, batch, evict, abort, lease> content;
 };
 
 /// How a rank's wish for a pair communicator has ended.

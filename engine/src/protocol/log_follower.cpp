@@ -18,20 +18,25 @@ bool takes_room(const log_entry& entry) {
 }  // namespace
 
 std::optional<log_entry> log_follower::next() {
-  while (!set_up_ && !entries_.empty()) {
+  while (!set_up_ && !is_leased_ && !entries_.empty()) {
     const auto at = entries_.begin() + static_cast<std::ptrdiff_t>(choose());
     const readiness state = check(*at);
     if (state == readiness::waits) return std::nullopt;
-    log_entry entry = std::move(*at);
+    if (state == readiness::pointless) {
+      entries_.erase(at);
+      continue;
+    }
+    std::optional<log_entry> entry(std::move(*at));
     entries_.erase(at);
-    if (state == readiness::pointless) continue;
-    begin(entry);
+    begin(*entry);
     return entry;
   }
   return std::nullopt;
 }
 
 log_follower::readiness log_follower::check(const log_entry& entry) {
+  if (std::holds_alternative<lease>(entry.content))
+    return gate_.is_idle() || is_mutated(mutation::lease_beside_groups) ? readiness::ready : readiness::waits;
   if (std::holds_alternative<evict>(entry.content))
     return gate_.is_resident(entry.communicator) ? readiness::waits : readiness::ready;
   const bool is_batch = std::holds_alternative<batch>(entry.content);
@@ -52,12 +57,14 @@ log_follower::readiness log_follower::check_create(communicator_id communicator,
 
 void log_follower::begin(log_entry& entry) {
   if (takes_room(entry)) gate_.issued(entry.communicator);
-  if (!std::holds_alternative<batch>(entry.content)) {
+  if (std::holds_alternative<lease>(entry.content)) {
+    is_leased_ = true;
+  } else if (!std::holds_alternative<batch>(entry.content)) {
     if (is_mutated(mutation::evict_by_own_choice)) choose_own_victim(entry);
     set_up_ = entry;
-    return;
+  } else if (is_mutated(mutation::group_by_timing)) {
+    merge_what_has_come(entry);
   }
-  if (is_mutated(mutation::group_by_timing)) merge_what_has_come(entry);
 }
 
 log_entry log_follower::set_up_ended(boost::system::error_code code) {

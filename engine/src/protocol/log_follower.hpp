@@ -53,8 +53,9 @@ class log_follower {
   /// The log is lost: nothing that waits is carried out.
   void clear() { entries_.clear(); }
 
-  /// What to carry out now, if anything. A `create`, `connect` or `evict` is under way until `set_up_ended`, and a
-  /// batch until `batch_ended`. A batch of a communicator that has failed is given, too, for its end to be reported.
+  /// What to carry out now, if anything. A `create`, `connect` or `evict` is under way until `set_up_ended`, a batch
+  /// until `batch_ended`, and a lease, beside which nothing is, until `lease_ended`. A batch of a communicator that has
+  /// failed is given, too, for its end to be reported.
   [[nodiscard]] std::optional<log_entry> next();
 
   /// The set-up under way has ended; gives its entry. A communicator that could not be created has failed here. So has
@@ -62,11 +63,13 @@ class log_follower {
   log_entry set_up_ended(boost::system::error_code code);
   void batch_ended(communicator_id communicator) { gate_.finished(communicator); }
 
+  void lease_ended() { is_leased_ = false; }
+
   [[nodiscard]] bool is_setting_up() const noexcept { return set_up_.has_value(); }
   /// Entries that wait.
   [[nodiscard]] std::size_t waiting() const noexcept { return entries_.size(); }
   /// Nothing waits, and nothing is under way.
-  [[nodiscard]] bool is_idle() const noexcept { return entries_.empty() && !set_up_ && gate_.is_idle(); }
+  [[nodiscard]] bool is_idle() const noexcept { return entries_.empty() && !set_up_ && !is_leased_ && gate_.is_idle(); }
   /// Null where it has not failed.
   [[nodiscard]] const boost::system::error_code* failure_of(communicator_id communicator) const;
   /// As what an operation with `peer` ends that the log has for a communicator; nothing where that has not failed.
@@ -93,6 +96,7 @@ class log_follower {
   launch_gate gate_;
   std::deque<log_entry> entries_;
   std::optional<log_entry> set_up_;
+  bool is_leased_ = false;
   std::set<communicator_id> identified_;
   std::map<communicator_id, boost::system::error_code> failed_;
   std::vector<communicator_id> to_report_;

@@ -20,6 +20,8 @@ enum class mutation : std::uint8_t {
   wildcard_overtakes,    ///< a receive with a wildcard takes the latest message, of all lanes
   leak_credit,           ///< credit is not given back
   await_lost,            ///< the sequencer waits for the reports of a rank that is lost
+  lease_alone,           ///< each member of a group has its lease when it asks, not when all do
+  lease_beside_groups,   ///< a lease is granted while groups are unfinished
   requeue_at_end,        ///< a message whose receive was withdrawn goes behind all others, of all lanes
 };
 

@@ -64,6 +64,12 @@ bool sequencer::withdraw(communicator_kind kind, const transfer& what) {
   return found || is_mutated(mutation::withdraw_from_log);
 }
 
+void sequencer::lease_devices(std::span<const lease_wish> wishes, outbox& out) {
+  ++last_entry_;
+  for (const lease_wish& one : wishes)
+    if (!state_of(one.rank).gone) out.push_back({one.rank, {last_entry_, group_communicator, lease{one.name}}});
+}
+
 // Groups of a communicator end in the order of the log, so that a report stands for all before it, too.
 bool sequencer::finished(int rank, std::uint64_t entry, outbox& out) {
   const auto found = unfinished_.find(entry);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "protocol/batch_shape.hpp"
+#include "protocol/lease_wishes.hpp"
 #include "protocol/log_entry.hpp"
 #include "protocol/transfer_lanes.hpp"
 
@@ -24,22 +25,22 @@ inline constexpr std::size_t max_unfinished_batches = 2;
 
 struct sequencer_limits {
   /// Pair communicators that a rank has at a time: each takes some 50 MB of a GPU's memory at 8 channels (vLLM's own
-  /// note). Beyond it one is evicted, or else the transfer takes the communicator of its group.
+  /// note). Beyond what there is room for, one is evicted, or else the transfer takes the communicator of its group.
   std::size_t pair_budget = 16;
-  /// A pair communicator may be evicted once nothing of it is under way, and that many entries of the log have come
   /// Memory of a rank's device for them, and what one of them takes: 0 where nobody counts it.
   /// @{
   std::size_t pair_budget_bytes = 0;
   std::size_t pair_bytes = 0;
   /// @}
+  /// A pair communicator may be evicted once nothing of it is under way, and that many entries of the log have come
   /// since its last use. Creating one takes about 0.15 s (NVIDIA/nccl#1605): too much to pay for again and again.
   std::uint64_t eviction_patience = 256;
-};
 
   /// What both budgets have room for.
   [[nodiscard]] std::size_t most_pairs() const noexcept {
     return pair_bytes == 0 ? pair_budget : std::min(pair_budget, pair_budget_bytes / pair_bytes);
   }
+};
 
 /// Puts the matched transfers of a group into one order that all of its ranks share: one log for all communicators.
 /// There is one sequencer in a group. Pure: events come in by call, entries are appended to an outbox of the caller.
@@ -67,6 +68,10 @@ class sequencer {
   /// once, by `take_answers`.
   void reserve(int rank, int peer, outbox& out);
   [[nodiscard]] std::vector<reservation_answer> take_answers() { return std::exchange(answers_, {}); }
+
+  /// All members of a group want to have their devices for themselves. Each member goes on with the log when it has its
+  /// device back, which nobody else needs to know.
+  void lease_devices(std::span<const lease_wish> wishes, outbox& out);
 
   /// A rank's part of a batch or eviction is over, whatever the outcome, and so are those of the communicator before
   /// it. False, without effect, if it owes no such report.

@@ -42,6 +42,9 @@ inline constexpr rule one_group_at_a_time{"a group is finished before another is
 // Threads and progress
 inline constexpr rule one_thread_per_device{"one thread makes the NCCL calls of a device",
                                             "NCCL user guide, thread safety"};
+inline constexpr rule handed_over_at_rest{
+    "a device changes hands only at rest: kernels of two callers are launched in another order on each rank",
+    "NCCL user guide, groups and several communicators"};
 inline constexpr rule ready_communicator{"no call is made on a communicator that is in progress",
                                          "NCCL user guide, non-blocking communicators"};
 inline constexpr rule record_after_success{

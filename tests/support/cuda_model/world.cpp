@@ -143,6 +143,11 @@ void world::release(int rank) {
 
 void world::hand_over(int rank) {
   const std::lock_guard lock(state_->mutex);
+  const bool is_calling = std::ranges::any_of(state_->communicators, [rank](const auto& one) {
+    return one.second->device == rank && one.second->doing != activity::ready;
+  });
+  if (is_calling || !state_->kernels_on(rank).empty())
+    state_->violate(rules::handed_over_at_rest, rank, "something is under way on it");
   device_of(*state_, rank).issuer.reset();
 }
 

@@ -44,7 +44,8 @@ class world {
   /// Nothing moves on that device until it is released.
   void hold(int rank);
   void release(int rank);
-  /// The next thread that makes NCCL calls for the rank is to be the one that makes them all.
+  /// The next thread that makes NCCL calls for the rank is to be the one that makes them all. Only a device at rest may
+  /// change hands.
   void hand_over(int rank);
 
   void inject(injection wanted);

@@ -3,10 +3,12 @@
 
 #include <weft/coro/asio_awaitable.hpp>
 #include <weft/coro/async_operation.hpp>
+#include <weft/coro/sync_wait.hpp>
 #include <weft/engine/batch.hpp>
 #include <weft/engine/buffer.hpp>
 #include <weft/engine/detail/sources.hpp>
 #include <weft/engine/device_buffer.hpp>
+#include <weft/engine/launch_lease.hpp>
 #include <weft/engine/peer.hpp>
 #include <weft/engine/result.hpp>
 #include <weft/engine/stats.hpp>
@@ -30,6 +32,8 @@ using receive_operation = coro::async_operation<detail::receive_source>;
 using batch_operation = coro::async_operation<detail::batch_source>;
 /// What `communicator::reserve` returns; it yields `reserved`.
 using reserve_operation = coro::async_operation<detail::reserve_source>;
+/// What `communicator::launch_lease` returns; it yields `launch_lease`.
+using lease_operation = coro::async_operation<detail::lease_source>;
 
 namespace detail {
 class split_source;
@@ -175,6 +179,24 @@ class communicator {
   [[nodiscard]] coro::async_operation<Source> split(int color, int key = 0) const {
     return coro::async_operation<Source>(Source(place_, color, key));
   }
+
+  /// Lends this rank's device to the application, for NCCL calls of its own: NCCL takes one caller for each device, and
+  /// kernels of several communicators must be launched in one order on all ranks. Every member of the group has to ask,
+  /// as for a split; the n-th leases of each belong together and have one place in the order of all `device` and `pair`
+  /// transfers. Completion: `void(boost::system::error_code, launch_lease)`, at each member once weft has nothing more
+  /// under way on its device. From then on transfers by `device` and `pair`, `reserve`, and other leases of this rank
+  /// wait until the lease is released: whoever holds one must not wait for them, nor for `close`. `inlined` and `host`
+  /// go on. The application awaits the end of its kernels before it releases, and does that soon: at members that have
+  /// released, deadlines of set-ups and batches run.
+  ///
+  /// Fails as `peer_lost` or `peer_left` once a member is gone, and as `sequencer_lost` without rank 0 of the engine; a
+  /// lease that is held stays. Cancellation takes the wish back unless all members have asked: then it is too late, and
+  /// the lease is granted. A waiter that is destroyed then releases at once. On the host device it is the same.
+  [[nodiscard]] lease_operation launch_lease() const { return lease_operation(detail::lease_source(place_)); }
+
+  /// The same for a thread that is no coroutine, which it blocks: not for one that the engine's executor needs. Throws
+  /// `weft::error`.
+  [[nodiscard]] weft::launch_lease wait_for_launch_lease() const { return coro::sync_wait(launch_lease()); }
 
   /// Memory of this rank's device, of that many bytes and for elements of that type. Throws std::bad_alloc.
   [[nodiscard]] weft::device_buffer device_buffer(std::size_t bytes, element_type element = element_type::bytes) const {

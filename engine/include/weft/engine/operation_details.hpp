@@ -14,7 +14,7 @@ class error_code;
 namespace weft {
 
 /// What an operation does; `none` in errors that are about no operation.
-enum class operation_kind : std::uint8_t { none, send, receive, split, reserve };
+enum class operation_kind : std::uint8_t { none, send, receive, split, reserve, lease };
 
 /// How far an operation had come.
 enum class phase : std::uint8_t {
@@ -53,7 +53,7 @@ struct operation_details {
   [[nodiscard]] std::uint64_t bytes() const noexcept { return here.bytes; }
 };
 
-/// "send", "receive", "split", "reserve".
+/// "send", "receive", "split", "reserve", "lease".
 [[nodiscard]] std::string_view name(operation_kind kind) noexcept;
 /// The name of the enumerator.
 [[nodiscard]] std::string_view name(phase at) noexcept;

@@ -25,6 +25,17 @@ communicator_aborter::job communicator_aborter::abort(ncclComm_t communicator) {
   return last_;
 }
 
+void communicator_aborter::hold() {
+  const std::lock_guard lock(state_->mutex);
+  state_->is_held = true;
+}
+
+void communicator_aborter::go_on() {
+  const std::lock_guard lock(state_->mutex);
+  state_->is_held = false;
+  state_->changed.notify_all();
+}
+
 std::vector<communicator_aborter::ended> communicator_aborter::take_ended() {
   const std::lock_guard lock(state_->mutex);
   // One that does not return keeps all behind it waiting: they are given up with it.
@@ -39,7 +50,7 @@ void communicator_aborter::work(const std::shared_ptr<shared_state>& state, int 
   (void)cudaSetDevice(ordinal);
   std::unique_lock lock(state->mutex);
   for (;;) {
-    state->changed.wait(lock, [&] { return state->stops || !state->waiting.empty(); });
+    state->changed.wait(lock, [&] { return state->stops || (!state->is_held && !state->waiting.empty()); });
     if (state->waiting.empty()) break;
     const request next = state->waiting.front();
     state->waiting.pop_front();

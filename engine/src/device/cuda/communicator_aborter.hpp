@@ -31,6 +31,10 @@ class communicator_aborter {
 
   [[nodiscard]] job abort(ncclComm_t communicator);
 
+  /// What comes from now on waits for `go_on`. Called while nothing is under way.
+  void hold();
+  void go_on();
+
   struct ended {
     job which = 0;
     bool in_time = true;
@@ -52,6 +56,7 @@ class communicator_aborter {
     std::vector<ended> over;
     clock::time_point began{};  ///< the job under way
     job under_way = 0;
+    bool is_held = false;
     bool stops = false;
     bool has_stopped = false;
   };

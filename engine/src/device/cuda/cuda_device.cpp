@@ -202,6 +202,22 @@ void cuda_device::abort_set_up(boost::system::error_code code) {
   if (setting_up_) fail(*setting_up_, code, "its set-up was given up: " + code.message());
 }
 
+// ---- leases
+
+// Whoever has the device finds no kernel on it, and no thread that calls NCCL.
+void cuda_device::lend() {
+  commands_.emplace_back([this] {
+    if (!is_quiet() || !coming_to_rest_.empty()) return false;
+    aborter_.hold();
+    answers_.emplace_back([this] { events_.on_lent(); });
+    return true;
+  });
+}
+
+void cuda_device::take_back() {
+  aborter_.go_on();
+}
+
 // ---- groups
 
 void cuda_device::issue(communicator_id communicator, group_id group, std::span<const device_transfer> transfers) {

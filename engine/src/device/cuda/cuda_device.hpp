@@ -48,6 +48,8 @@ class cuda_device final : public device {
   void connect(communicator_id communicator, int source, int destination) override;
   void destroy(communicator_id communicator) override;
   void abort_set_up(boost::system::error_code code) override;
+  void lend() override;
+  void take_back() override;
   void issue(communicator_id communicator, group_id group, std::span<const device_transfer> transfers) override;
   void refuse(communicator_id communicator, int peer, bool sending) override;
   void abort(communicator_id communicator, boost::system::error_code code) override;

@@ -156,6 +156,10 @@ void host_device::abort_set_up(boost::system::error_code code) {
   if (set_up_) finish_set_up(code);
 }
 
+void host_device::lend() {
+  boost::asio::post(context_, [this] { events_.on_lent(); });
+}
+
 // ---- transfers
 
 host_channel& host_device::channel(communicator_id communicator, int peer, bool sending) {

@@ -60,12 +60,43 @@ struct owned_memory {
   virtual ~owned_memory() = default;
 };
 
+/// Where a device that was lent is given back.
+class lease_desk {
+ public:
+  virtual ~lease_desk() = default;
+  /// Once for each lease. From any thread, also within the engine's lock.
+  virtual void give_back() noexcept = 0;
+};
+
+/// A device that was lent, until it is given back or this goes away.
+class held_lease {
+ public:
+  held_lease() = default;
+  explicit held_lease(std::shared_ptr<lease_desk> from) : desk_(std::move(from)) {}
+  held_lease(held_lease&&) noexcept = default;
+  held_lease& operator=(held_lease&& other) noexcept {
+    held_lease before(std::move(*this));
+    desk_ = std::move(other.desk_);
+    return *this;
+  }
+  ~held_lease() { give_back(); }
+
+  [[nodiscard]] bool is_held() const noexcept { return desk_ != nullptr; }
+  void give_back() noexcept {
+    if (const auto desk = std::exchange(desk_, nullptr)) desk->give_back();
+  }
+
+ private:
+  std::shared_ptr<lease_desk> desk_;
+};
+
 /// What the engine completes an operation with.
 struct outcome {
   operation_details details;
   serializers::byte_buffer frame{};      ///< of a receive of objects, or its head
   const detail::group* group = nullptr;  ///< of a split: the new one, if any
   std::uint64_t held = 0;                ///< a receive that goes on once it is decided about: see `resume`
+  held_lease lease{};                    ///< of a lease
 };
 
 using waiter = coro::waiter<outcome>;
@@ -138,6 +169,11 @@ void abandon_reserve(engine_core& core, waiter& who) noexcept;
 [[nodiscard]] const object_options& options_for_objects(const engine_core& core) noexcept;
 /// Bytes of segments that came directly into objects, and those that were copied there.
 void count_segments(engine_core& core, std::uint64_t landed, std::uint64_t copied) noexcept;
+
+/// Asks for the devices of a group, which all of its members have to do.
+void start_lease(engine_core& core, waiter& who, const group& within);
+void cancel_lease(engine_core& core, waiter& who) noexcept;
+void abandon_lease(engine_core& core, waiter& who) noexcept;
 
 [[nodiscard]] communicator_stats stats(engine_core& core);
 /// Text that stays as long as the process.

@@ -3,6 +3,7 @@
 
 #include <weft/coro/async_operation.hpp>
 #include <weft/engine/detail/core.hpp>
+#include <weft/engine/launch_lease.hpp>
 #include <weft/engine/result.hpp>
 
 #include <concepts>
@@ -108,6 +109,20 @@ class reserve_source : public operation_source_base {
 
  private:
   std::vector<int> peers_;
+};
+
+class lease_source : public operation_source_base {
+ public:
+  using result_type = launch_lease;
+
+  using operation_source_base::operation_source_base;
+
+  void start(waiter& who) { start_lease(*place_.core, who, *place_.group); }
+  void cancel(waiter& who, boost::asio::cancellation_type) noexcept { cancel_lease(*place_.core, who); }
+  void abandon(waiter& who) noexcept { abandon_lease(*place_.core, who); }
+  [[nodiscard]] static result_type finish(boost::system::error_code&, outcome&& ended) {
+    return {std::move(ended.lease), std::move(ended.details)};
+  }
 };
 
 using send_source = buffer_source<destination, sent>;

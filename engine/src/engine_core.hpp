@@ -249,7 +249,6 @@ class engine_core final : public link_owner, public launch_events, public std::e
   bool run_posted_ = false;
   std::vector<serializers::byte_buffer> frames_;
   std::shared_ptr<device_memory> device_memory_;
-  std::int16_t device_ordinal_ = host_device_ordinal;
   std::shared_ptr<device_chores> chores_;         ///< null where the device has none
   std::map<std::uint64_t, delivery> deliveries_;  ///< by the names of their chores
   std::uint64_t next_delivery_ = first_delivery;

@@ -75,11 +75,11 @@ engine_core::engine_core(asio::any_io_executor executor, engine_options options)
     : executor_(std::move(executor)),
       options_(std::move(options)),
       object_settings_{options_.segment_threshold, options_.object_limits},
-      watch_for_(options_.spin),
       deadline_timer_((check(options_), executor_)),
       incarnation_(random_number()),
       links_(static_cast<std::size_t>(options_.world_size)),
       noticed_gone_(static_cast<std::size_t>(options_.world_size)),
+      watch_for_(options_.spin),
       changed_(executor_, mutex_),
       goodbye_timer_(executor_) {
   std::vector<int> all(static_cast<std::size_t>(options_.world_size));

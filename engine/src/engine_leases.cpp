@@ -83,7 +83,7 @@ void engine_core::end_lease_wish(std::uint64_t name, boost::system::error_code c
     details.peer = node.mapped().within->rank_of(gone);
     details.reason = "rank " + std::to_string(details.peer) + " of the group is gone";
   }
-  ready_.push(finished_operation{node.mapped().who, code, {std::move(details), {}, nullptr, std::move(lease)}});
+  ready_.push(finished_operation{node.mapped().who, code, {.details = std::move(details), .lease = std::move(lease)}});
 }
 
 // Others who still may ask for the same ones are not to have them without this rank.

@@ -93,10 +93,16 @@ class way {
   }
 };
 
+/// What several ways move, so that all of them read and write the same memory.
+struct moved {
+  opted_in sent;
+  opted_in got;
+};
+
 class plain_buffer final : public way {
  public:
-  plain_buffer(std::string text, const std::vector<float>& sent, bool fresh)
-      : way(std::move(text)), sent_(sent), fresh_(fresh) {}
+  plain_buffer(std::string text, moved& what, bool fresh)
+      : way(std::move(text)), sent_(what.sent.samples), got_(what.got.samples), fresh_(fresh) {}
   asio::awaitable<void> send(const communicator& comm) override { co_await comm.send(sent_, to(1, payload_tag)); }
   asio::awaitable<void> receive(const communicator& comm) override {
     if (fresh_) got_ = std::vector<float>();
@@ -107,14 +113,14 @@ class plain_buffer final : public way {
 
  private:
   const std::vector<float>& sent_;
+  std::vector<float>& got_;
   bool fresh_;
-  std::vector<float> got_;
 };
 
 class vector_object final : public way {
  public:
-  vector_object(std::string text, const std::vector<float>& sent, bool fresh)
-      : way(std::move(text)), sent_(sent), fresh_(fresh) {}
+  vector_object(std::string text, moved& what, bool fresh)
+      : way(std::move(text)), sent_(what.sent.samples), got_(what.got.samples), fresh_(fresh) {}
   asio::awaitable<void> send(const communicator& comm) override {
     co_await send_objects(comm, to(1, payload_tag), sent_);
   }
@@ -131,14 +137,14 @@ class vector_object final : public way {
 
  private:
   const std::vector<float>& sent_;
+  std::vector<float>& got_;
   bool fresh_;
-  std::vector<float> got_;
 };
 
 template <class T>
 class struct_object final : public way {
  public:
-  struct_object(std::string text, const std::vector<float>& samples) : way(std::move(text)) { sent_ = {7, samples}; }
+  struct_object(std::string text, const T& sent, T& got) : way(std::move(text)), sent_(sent), got_(got) {}
   asio::awaitable<void> send(const communicator& comm) override {
     co_await send_objects(comm, to(1, payload_tag), sent_);
   }
@@ -148,8 +154,8 @@ class struct_object final : public way {
   void check() const override { verify(got_.samples, sent_.samples); }
 
  private:
-  T sent_;
-  T got_;
+  const T& sent_;
+  T& got_;
 };
 
 class map_object final : public way {
@@ -229,16 +235,20 @@ std::string line(const std::string& name, double seconds, const char* against, d
 
 asio::awaitable<std::string> compare_objects(weft::communicator comm) {
   if (comm.size() != 2) throw std::runtime_error("--compare is for two ranks");
-  const std::vector<float> samples = numbered(large_floats);
+  moved large{{7, numbered(large_floats)}, {}};
+  const not_opted_in plain_struct{7, large.sent.samples};
+  not_opted_in plain_struct_got;
   const map_of_vectors map = mixed_map();
   enum : std::size_t { plain, object, in_struct, plain_fresh, object_fresh, copied, map_apart, map_packed };
   std::vector<std::unique_ptr<way>> ways;
-  ways.push_back(std::make_unique<plain_buffer>("plain buffer, into existing memory", samples, false));
-  ways.push_back(std::make_unique<vector_object>("vector as an object, into an existing one", samples, false));
-  ways.push_back(std::make_unique<struct_object<opted_in>>("in a struct that opts in, into an existing one", samples));
-  ways.push_back(std::make_unique<plain_buffer>("plain buffer, into fresh memory", samples, true));
-  ways.push_back(std::make_unique<vector_object>("vector as an object, into a fresh one", samples, true));
-  ways.push_back(std::make_unique<struct_object<not_opted_in>>("in a struct that does not opt in", samples));
+  ways.push_back(std::make_unique<plain_buffer>("plain buffer, into existing memory", large, false));
+  ways.push_back(std::make_unique<vector_object>("vector as an object, into an existing one", large, false));
+  ways.push_back(std::make_unique<struct_object<opted_in>>("in a struct that opts in, into an existing one", large.sent,
+                                                           large.got));
+  ways.push_back(std::make_unique<plain_buffer>("plain buffer, into fresh memory", large, true));
+  ways.push_back(std::make_unique<vector_object>("vector as an object, into a fresh one", large, true));
+  ways.push_back(std::make_unique<struct_object<not_opted_in>>("in a struct that does not opt in", plain_struct,
+                                                               plain_struct_got));
   ways.push_back(std::make_unique<map_object>("map of 10,000 vectors as an object", map));
   ways.push_back(std::make_unique<packed_map>("map of 10,000 vectors, packed before", map));
   co_await run_rounds(comm, ways);

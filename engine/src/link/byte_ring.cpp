@@ -12,6 +12,22 @@ constexpr std::size_t published_at_once = std::size_t{128} << 10;
 // A writer that waits is woken for that much room, not for each byte: waking costs as much as copying some of it.
 constexpr std::size_t room_to_wake_for = ring_bytes / 4;
 
+// Where a copy goes a few bytes further within its page than it comes from, the processor takes what it has just
+// written for what it is about to read, and glibc's copy of long ranges (rep movsb) takes four times as long: 24 ms
+// instead of 6 for 64 MiB, measured through a ring of 1 MiB. Not so its copy of short ones.
+constexpr std::uintptr_t page = 4'096;
+constexpr std::uintptr_t too_close = 64;
+constexpr std::size_t short_copy = 2'048;
+
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t size) noexcept {
+  const std::uintptr_t ahead = (reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from)) % page;
+  const bool stumbles = ahead != 0 && ahead < too_close;
+  for (std::size_t step = 0; size != 0; size -= step, to += step, from += step) {
+    step = stumbles ? std::min(size, short_copy) : size;
+    std::memcpy(to, from, step);
+  }
+}
+
 /// The bytes from a position on, up to the end of the memory.
 std::size_t until_end(std::uint64_t position) noexcept {
   return ring_bytes - position % ring_bytes;
@@ -44,7 +60,7 @@ std::optional<ring_result> ring_writer::write(std::span<const boost::asio::const
         if (unpublished != written_) publish();
         return done;
       }
-      std::memcpy(ring_->bytes + unpublished % ring_bytes, from, size);
+      copy_bytes(ring_->bytes + unpublished % ring_bytes, from, size);
       from += size;
       left -= size;
       unpublished += size;
@@ -76,7 +92,7 @@ std::optional<ring_result> ring_reader::read(std::span<const boost::asio::mutabl
       if (held > ring_bytes) return std::nullopt;
       const std::size_t size = std::min({left, static_cast<std::size_t>(held), until_end(taken_), published_at_once});
       if (size == 0) return done;
-      std::memcpy(to, ring_->bytes + taken_ % ring_bytes, size);
+      copy_bytes(to, ring_->bytes + taken_ % ring_bytes, size);
       to += size;
       left -= size;
       taken_ += size;

@@ -110,8 +110,14 @@ class message {
   /// Receives its objects, as `recv_objects` does.
   /// Completion: `void(boost::system::error_code, received_objects<Ts...>)`.
   template <class... Ts>
+  requires(!serializers::frame_format<Ts> && ...)
+      [[nodiscard]] auto get(std::optional<serializers::limits> bounds = std::nullopt) {
+    return get<serializers::binary, Ts...>(bounds);
+  }
+  /// The same in a format as well.
+  template <serializers::frame_format Format, class... Ts>
   [[nodiscard]] auto get(std::optional<serializers::limits> bounds = std::nullopt) {
-    using source = detail::receive_objects_source<detail::held_receive, std::tuple<Ts...>>;
+    using source = detail::receive_objects_source<detail::held_receive, Format, std::tuple<Ts...>>;
     const detail::place within = place();
     return coro::async_operation<source>(source(within, {std::move(claim_)}, {bounds, Ts{}...}));
   }
@@ -119,7 +125,12 @@ class message {
   /// Completion: `void(boost::system::error_code, received)`.
   template <class... Ts>
   [[nodiscard]] auto get_into(Ts&... objects) {
-    using source = detail::receive_objects_source<detail::held_receive, std::tuple<Ts&...>>;
+    return get_into<serializers::binary>(objects...);
+  }
+  /// The same in a format as well.
+  template <serializers::frame_format Format, class... Ts>
+  [[nodiscard]] auto get_into(Ts&... objects) {
+    using source = detail::receive_objects_source<detail::held_receive, Format, std::tuple<Ts&...>>;
     const detail::place within = place();
     return coro::async_operation<source>(source(within, {std::move(claim_)}, {std::nullopt, objects...}));
   }

@@ -17,7 +17,13 @@ namespace weft {
 /// Completion: `void(boost::system::error_code, sent)`.
 template <class... Ts>
 [[nodiscard]] auto send_objects(const communicator& comm, destination where, Ts&&... objects) {
-  using source = detail::send_objects_source<Ts...>;
+  using source = detail::send_objects_source<serializers::binary, Ts...>;
+  return coro::async_operation<source>(source(comm.place(), where, std::forward<Ts>(objects)...));
+}
+/// The same in a format: `send_objects<weft::json>(comm, to(1, 2), a, b)`, with `weft/serializers/json.hpp`.
+template <serializers::frame_format Format, class... Ts>
+[[nodiscard]] auto send_objects(const communicator& comm, destination where, Ts&&... objects) {
+  using source = detail::send_objects_source<Format, Ts...>;
   return coro::async_operation<source>(source(comm.place(), where, std::forward<Ts>(objects)...));
 }
 
@@ -26,7 +32,13 @@ template <class... Ts>
 /// Completion: `void(boost::system::error_code, batch_result)`.
 template <class... Ts>
 [[nodiscard]] auto send_objects(const communicator& comm, destinations where, Ts&&... objects) {
-  using source = detail::send_to_many_source<Ts...>;
+  using source = detail::send_to_many_source<serializers::binary, Ts...>;
+  return coro::async_operation<source>(source(comm.place(), where, std::forward<Ts>(objects)...));
+}
+/// The same in a format.
+template <serializers::frame_format Format, class... Ts>
+[[nodiscard]] auto send_objects(const communicator& comm, destinations where, Ts&&... objects) {
+  using source = detail::send_to_many_source<Format, Ts...>;
   return coro::async_operation<source>(source(comm.place(), where, std::forward<Ts>(objects)...));
 }
 
@@ -35,9 +47,18 @@ template <class... Ts>
 /// the place of `engine_options::object_limits` for this message.
 /// Completion: `void(boost::system::error_code, received_objects<Ts...>)`.
 template <class... Ts>
+requires(!serializers::frame_format<Ts> && ...)
+    [[nodiscard]] auto recv_objects(const communicator& comm, origin where,
+                                    std::optional<serializers::limits> bounds = std::nullopt) {
+  using source = detail::receive_objects_source<detail::posted_receive, serializers::binary, std::tuple<Ts...>>;
+  return coro::async_operation<source>(source(comm.place(), {where}, {bounds, Ts{}...}));
+}
+/// The same for messages in a format as well, `recv_objects<weft::json, A, B>(comm, from(0, 2))`: each message says
+/// which it has. Without this a message in any but the binary format is `errc::malformed_frame`.
+template <serializers::frame_format Format, class... Ts>
 [[nodiscard]] auto recv_objects(const communicator& comm, origin where,
                                 std::optional<serializers::limits> bounds = std::nullopt) {
-  using source = detail::receive_objects_source<detail::posted_receive, std::tuple<Ts...>>;
+  using source = detail::receive_objects_source<detail::posted_receive, Format, std::tuple<Ts...>>;
   return coro::async_operation<source>(source(comm.place(), {where}, {bounds, Ts{}...}));
 }
 
@@ -46,7 +67,13 @@ template <class... Ts>
 /// `void(boost::system::error_code, received)`.
 template <class... Ts>
 [[nodiscard]] auto recv_objects_into(const communicator& comm, origin where, Ts&... objects) {
-  using source = detail::receive_objects_source<detail::posted_receive, std::tuple<Ts&...>>;
+  using source = detail::receive_objects_source<detail::posted_receive, serializers::binary, std::tuple<Ts&...>>;
+  return coro::async_operation<source>(source(comm.place(), {where}, {std::nullopt, objects...}));
+}
+/// The same for messages in a format as well.
+template <serializers::frame_format Format, class... Ts>
+[[nodiscard]] auto recv_objects_into(const communicator& comm, origin where, Ts&... objects) {
+  using source = detail::receive_objects_source<detail::posted_receive, Format, std::tuple<Ts&...>>;
   return coro::async_operation<source>(source(comm.place(), {where}, {std::nullopt, objects...}));
 }
 

@@ -2,38 +2,18 @@
 #pragma once
 
 #include <weft/serializers/binary_archive.hpp>
+#include <weft/serializers/class_version.hpp>
 #include <weft/serializers/late_delivery.hpp>
+#include <weft/serializers/object_checks.hpp>
 
 #include <cereal/types/base_class.hpp>
 
-#include <memory>
 #include <type_traits>
-#include <typeinfo>
 
 // cereal calls `prologue` before and `epilogue` after it loads a value: the place to count the depth and to tell
 // `pointer_guard` which pointer is being loaded. When loading throws, no epilogue follows, and the archive is of no
 // further use.
 namespace weft::serializers {
-
-/// Whether values of a type count towards `limits::max_depth`: classes, but neither cereal's wrappers nor pointers.
-template <class T>
-inline constexpr bool counts_as_object = std::is_class_v<T>;
-template <class T>
-inline constexpr bool counts_as_object<cereal::NameValuePair<T>> = false;
-template <class T>
-inline constexpr bool counts_as_object<cereal::SizeTag<T>> = false;
-template <class T>
-inline constexpr bool counts_as_object<cereal::BinaryData<T>> = false;
-template <class Key, class Value>
-inline constexpr bool counts_as_object<cereal::MapItem<Key, Value>> = false;
-template <class T>
-inline constexpr bool counts_as_object<cereal::memory_detail::PtrWrapper<T>> = false;
-template <class T, class Deleter>
-inline constexpr bool counts_as_object<std::unique_ptr<T, Deleter>> = false;
-template <class T>
-inline constexpr bool counts_as_object<std::shared_ptr<T>> = false;
-template <class T>
-inline constexpr bool counts_as_object<std::weak_ptr<T>> = false;
 
 namespace detail {
 /// Whether a type is a part of another that cereal wraps, and no object of its own.
@@ -79,48 +59,16 @@ void epilogue(binary_output_archive& archive, const cereal::memory_detail::PtrWr
 }
 
 template <class T>
-requires counts_as_object<T>
-void prologue(binary_input_archive& archive, const T&) {
-  archive.begin_object();
+requires std::is_class_v<T>
+void prologue(binary_input_archive& archive, const T& value) {
+  if constexpr (counts_as_object<T>) archive.begin_object(known<T>);
+  begin_pointer(archive.pointers(), value);
 }
 template <class T>
-requires counts_as_object<T>
-void epilogue(binary_input_archive& archive, const T&) {
-  archive.end_object();
-}
-
-template <class T>
-void prologue(binary_input_archive& archive, const cereal::memory_detail::PtrWrapper<std::shared_ptr<T>&>&) {
-  archive.pointers().begin_shared(typeid(T));
-}
-template <class T>
-void epilogue(binary_input_archive& archive, const cereal::memory_detail::PtrWrapper<std::shared_ptr<T>&>&) {
-  archive.pointers().end_shared();
-}
-
-template <class T>
-void prologue(binary_input_archive& archive, const std::weak_ptr<T>&) {
-  archive.pointers().set_weak(true);
-}
-template <class T>
-void epilogue(binary_input_archive& archive, const std::weak_ptr<T>&) {
-  archive.pointers().set_weak(false);
-}
-
-template <class T, class Deleter>
-requires std::is_polymorphic_v<T>
-void prologue(binary_input_archive& archive, const std::unique_ptr<T, Deleter>&) {
-  archive.pointers().set_base(&typeid(T));
-}
-template <class T, class Deleter>
-requires std::is_polymorphic_v<T>
-void epilogue(binary_input_archive& archive, const std::unique_ptr<T, Deleter>&) {
-  archive.pointers().set_base(nullptr);
-}
-template <class T, class Deleter>
-requires std::is_polymorphic_v<T>
-void prologue(binary_input_archive& archive, const cereal::memory_detail::PtrWrapper<std::unique_ptr<T, Deleter>&>&) {
-  archive.pointers().begin_unique(typeid(T));
+requires std::is_class_v<T>
+void epilogue(binary_input_archive& archive, const T& value) {
+  end_pointer(archive.pointers(), value);
+  if constexpr (counts_as_object<T>) archive.end_object();
 }
 
 }  // namespace weft::serializers

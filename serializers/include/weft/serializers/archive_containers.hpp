@@ -81,6 +81,7 @@ void load_set(binary_input_archive& archive, Set& set) {
 
 template <class Range>
 void save_range(binary_output_archive& archive, const Range& range) {
+  if constexpr (raw_object<typename Range::value_type>) save_raw_size<typename Range::value_type>(archive);
   const std::uint64_t count = range.size();
   const std::size_t bytes = range.size() * sizeof(typename Range::value_type);
   if (archive.lend(&range, range.data(), bytes)) return archive.out().append(count | segment_bit);
@@ -105,6 +106,7 @@ void load_range_apart(binary_input_archive& archive, Range& range, std::uint64_t
 template <class Range>
 void load_range(binary_input_archive& archive, Range& range) {
   using element = typename Range::value_type;
+  if constexpr (raw_object<element>) load_raw_size<element>(archive);
   const auto announced = archive.in().read<std::uint64_t>();
   if ((announced & segment_bit) != 0) return load_range_apart(archive, range, announced & ~segment_bit);
   archive.check_elements(announced);
@@ -146,6 +148,17 @@ void save(binary_output_archive& archive, const std::array<std::byte, N>& array)
 template <std::size_t N>
 void load(binary_input_archive& archive, std::array<std::byte, N>& array) {
   archive(cereal::binary_data(array.data(), N));
+}
+
+template <raw_object T, std::size_t N>
+void save(binary_output_archive& archive, const std::array<T, N>& array) {
+  detail::save_raw_size<T>(archive);
+  archive(cereal::binary_data(array.data(), sizeof array));
+}
+template <raw_object T, std::size_t N>
+void load(binary_input_archive& archive, std::array<T, N>& array) {
+  detail::load_raw_size<T>(archive);
+  archive(cereal::binary_data(array.data(), sizeof array));
 }
 
 /// Reserves no more memory than the frame has bytes left; vectors of numbers and of `bool` are loaded otherwise.

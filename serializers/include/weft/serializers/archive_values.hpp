@@ -3,6 +3,8 @@
 
 #include <weft/serializers/binary_archive.hpp>
 #include <weft/serializers/codec.hpp>
+#include <weft/serializers/raw.hpp>
+#include <weft/serializers/type_name.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -30,6 +32,25 @@ void load(binary_input_archive& archive, T& value) {
   value = archive.in().read<T>();
 }
 
+namespace detail {
+
+template <raw_object T>
+void save_raw_size(binary_output_archive& archive) {
+  static_assert(check_raw<T>());
+  archive.out().append(static_cast<std::uint32_t>(sizeof(T)));
+}
+template <raw_object T>
+void load_raw_size(binary_input_archive& archive) {
+  static_assert(check_raw<T>());
+  const auto size = archive.in().template read<std::uint32_t>();
+  if (size != sizeof(T))
+    archive.in().fail("objects of " + std::to_string(size) + " bytes",
+                      std::to_string(sizeof(T)) + " bytes, the size of " + std::string(type_name_v<T>) +
+                          " here; a raw type has the same layout at both ends");
+}
+
+}  // namespace detail
+
 template <has_codec T>
 void save(binary_output_archive& archive, const T& object) {
   codec<T>::encode(archive.out(), object);
@@ -40,10 +61,25 @@ void load(binary_input_archive& archive, T& object) {
   object = codec<T>::decode(archive.in());
 }
 
-/// Names are not written.
+/// Objects that are copied as they lie in memory, after their size.
+template <raw_object T>
+void save(binary_output_archive& archive, const T& object) {
+  detail::save_raw_size<T>(archive);
+  archive(cereal::binary_data(&object, sizeof object));
+}
+template <raw_object T>
+void load(binary_input_archive& archive, T& object) {
+  detail::load_raw_size<T>(archive);
+  archive(cereal::binary_data(&object, sizeof object));
+}
+
+/// Names are not written. One of them is cereal's own.
 template <binary_archive Archive, class T>
 void serialize(Archive& archive, cereal::NameValuePair<T>& pair) {
   archive(pair.value);
+  if constexpr (std::same_as<Archive, binary_input_archive> && std::same_as<std::remove_cvref_t<T>, std::uint32_t>) {
+    if (pair.name == version_name) archive.check_version(pair.value);
+  }
 }
 
 /// The size of a container, in 64 bits whatever the type that holds it.
@@ -102,3 +138,13 @@ void load(binary_input_archive& archive, cereal::BinaryData<T>& data) {
 }
 
 }  // namespace weft::serializers
+
+/// A raw type may also have cereal functions, which other archives use.
+/// @{
+template <weft::serializers::raw_object T>
+struct cereal::specialize<weft::serializers::binary_output_archive, T, cereal::specialization::non_member_load_save>
+    : std::true_type {};
+template <weft::serializers::raw_object T>
+struct cereal::specialize<weft::serializers::binary_input_archive, T, cereal::specialization::non_member_load_save>
+    : std::true_type {};
+/// @}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/serializers/byte_buffer.hpp>
+#include <weft/serializers/class_version.hpp>
 #include <weft/serializers/lenders.hpp>
 #include <weft/serializers/limits.hpp>
 #include <weft/serializers/pointer_guard.hpp>
@@ -112,13 +113,18 @@ class binary_input_archive : public cereal::InputArchive<binary_input_archive, c
     if (in_.remaining() == before) count_without_bytes();
   }
 
-  /// Called around each object of a class, to count how deep objects are nested.
+  /// Called around each object of a class, to count how deep objects are nested, with what is known of the class.
   /// @{
-  void begin_object() {
+  void begin_object(const known_class& one) {
+    known_ = &one;
     if (++depth_ > limits_.max_depth) fail_depth();
   }
   void end_object() noexcept { --depth_; }
   /// @}
+  /// The version of the class of the object that was begun last must be one that is known.
+  void check_version(std::uint32_t version) const {
+    if (known_ != nullptr) serializers::check_version(*known_, version, in_);
+  }
 
   /// cereal calls these two by these names, and casts what it gets to the type of the pointer without a check.
   /// @{
@@ -151,6 +157,7 @@ class binary_input_archive : public cereal::InputArchive<binary_input_archive, c
   std::uint32_t keys_ = 0;  ///< being loaded, one within the other
   std::uint64_t without_bytes_ = 0;
   std::uint32_t depth_ = 0;
+  const known_class* known_ = nullptr;
 };
 
 }  // namespace weft::serializers

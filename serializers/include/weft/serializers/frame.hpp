@@ -6,6 +6,7 @@
 #include <weft/serializers/late_delivery.hpp>
 #include <weft/serializers/std_type_names.hpp>
 
+#include <concepts>
 #include <exception>
 #include <span>
 #include <string_view>
@@ -36,6 +37,21 @@ void encode(byte_buffer& out, segment_list& segments, const Ts&... objects) {
   frame.finish(segments);
 }
 
+namespace detail {
+/// Calls `load`, which loads these types from `in`; what it throws becomes a `decode_error`.
+template <class... Ts, class Load>
+void load_all(reader& in, const Load& load) {
+  try {
+    load();
+  } catch (const decode_error&) {
+    throw;
+  } catch (const std::exception& problem) {
+    fail_to_load(in, problem, joined_names<Ts...>::value);
+  }
+  in.expect_end();
+}
+}  // namespace detail
+
 /// Reads the objects of a frame whose segments come from `segments`. Throws as below, and `cannot_land` where the
 /// segments have not arrived and have to.
 template <class... Ts>
@@ -44,15 +60,10 @@ void decode_into(std::span<const std::byte> frame, segment_reader& segments, con
   reader in = whole.read_part(read_frame_header(whole, sizeof...(Ts)));
   segments.read_table(whole, bounds);
   (segments.add_fixed(&objects, sizeof objects), ...);
-  try {
+  detail::load_all<Ts...>(in, [&] {
     binary_input_archive archive(in, bounds, &segments);
     ((void)archive(objects), ...);
-  } catch (const decode_error&) {
-    throw;
-  } catch (const std::exception& problem) {
-    detail::fail_to_load(in, problem, detail::joined_names<Ts...>::value);
-  }
-  in.expect_end();
+  });
   segments.expect_end(in);
 }
 
@@ -72,5 +83,30 @@ template <class... Ts>
   std::apply([&](Ts&... object) { decode_into(frame, bounds, object...); }, objects);
   return objects;
 }
+
+/// How objects become the body of a frame, and are found again in one: what `encode` and `decode_into` do.
+/// `weft::serializers::json` is another.
+struct binary {
+  /// What the frames say.
+  static constexpr serializer_id serializer = serializer_id::cereal_binary;
+
+  /// Appends a frame, as `weft::serializers::encode`.
+  template <class... Ts>
+  static void encode(byte_buffer& out, segment_list& segments, const Ts&... objects) {
+    serializers::encode(out, segments, objects...);
+  }
+  /// Reads a frame, as `weft::serializers::decode_into`.
+  template <class... Ts>
+  static void decode_into(std::span<const std::byte> frame, segment_reader& segments, const limits& bounds,
+                          Ts&... objects) {
+    serializers::decode_into(frame, segments, bounds, objects...);
+  }
+};
+
+/// `binary`, or what stands in its place.
+template <class T>
+concept frame_format = requires {
+  { T::serializer } -> std::same_as<const serializer_id&>;
+};
 
 }  // namespace weft::serializers

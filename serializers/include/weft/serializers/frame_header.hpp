@@ -7,12 +7,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace weft::serializers {
 
 /// How the body of a frame was written.
 enum class serializer_id : std::uint8_t {
   cereal_binary = 1,  ///< by `binary_output_archive`
+  json = 2,           ///< by `json_output_archive`: an array of the objects
 };
 
 /// How a frame begins, little-endian. The body follows, and then the sizes of the segments, if there are any.
@@ -34,8 +36,8 @@ inline constexpr std::uint8_t frame_version = 2;
 class frame_writer {
  public:
   /// Appends the header of a frame of so many objects to `out`, which must outlive the writer.
-  frame_writer(byte_buffer& out, std::uint32_t objects)
-      : out_(out), begin_(out.size()), header_{frame_mark, frame_version, serializer_id::cereal_binary, objects} {
+  frame_writer(byte_buffer& out, std::uint32_t objects, serializer_id serializer = serializer_id::cereal_binary)
+      : out_(out), begin_(out.size()), header_{frame_mark, frame_version, serializer, objects} {
     out.append(&header_, sizeof header_);
   }
   frame_writer(const frame_writer&) = delete;
@@ -67,8 +69,12 @@ class frame_writer {
   bool finished_ = false;
 };
 
-/// Reads and checks the header of a frame that must hold so many objects; the bytes of its body, all of which are
-/// there. Throws `decode_error`.
-[[nodiscard]] std::size_t read_frame_header(reader& in, std::uint32_t objects);
+/// What wrote the body of a frame; `cereal_binary` for what is none.
+[[nodiscard]] serializer_id serializer_of(std::span<const std::byte> frame) noexcept;
+
+/// Reads and checks the header of a frame that this serializer must have written, of so many objects; the bytes of its
+/// body, all of which are there. Throws `decode_error`.
+[[nodiscard]] std::size_t read_frame_header(reader& in, std::uint32_t objects,
+                                            serializer_id serializer = serializer_id::cereal_binary);
 
 }  // namespace weft::serializers

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/serializers/codec.hpp>
+#include <weft/serializers/raw.hpp>
 #include <weft/serializers/scalar.hpp>
 
 #include <array>
@@ -41,7 +42,7 @@ consteval bool loads_late_by_itself() {
   if constexpr (asks_for_late_delivery<T>)
     return T::weft_late_delivery;
   else
-    return std::is_arithmetic_v<T> || std::is_enum_v<T> || has_codec<T>;
+    return std::is_arithmetic_v<T> || std::is_enum_v<T> || has_codec<T> || raw_object<T>;
 }
 
 }  // namespace detail

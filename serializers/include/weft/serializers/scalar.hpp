@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <weft/serializers/raw.hpp>
+
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -21,6 +23,6 @@ concept scalar = std::is_arithmetic_v<T> && !std::same_as<std::remove_cv_t<T>, l
 
 /// Elements whose contiguous ranges are copied whole; every pattern of bytes is one of their values.
 template <class T>
-concept range_element = (scalar<T> && !std::same_as<T, bool>) || std::same_as<T, std::byte>;
+concept range_element = (scalar<T> && !std::same_as<T, bool>) || std::same_as<T, std::byte> || raw_object<T>;
 
 }  // namespace weft::serializers

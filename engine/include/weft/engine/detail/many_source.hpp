@@ -12,7 +12,7 @@
 namespace weft::detail {
 
 /// Sends objects to several ranks: they are serialized once, and all sends share the bytes.
-template <class... Stored>
+template <class Format, class... Stored>
 class send_to_many_source : public operation_source_base {
  public:
   using result_type = batch_result;
@@ -23,7 +23,7 @@ class send_to_many_source : public operation_source_base {
   void start(waiter& who) {
     auto shared = std::make_shared<shared_objects>(std::move(objects_));
     try {
-      std::apply([&](const auto&... object) { serialize(shared->bytes, *place_.core, {}, object...); },
+      std::apply([&](const auto&... object) { serialize<Format>(shared->bytes, *place_.core, {}, object...); },
                  shared->objects);
     } catch (const std::exception& problem) {
       return refuse_objects(*place_.core, who, where_.like, problem);

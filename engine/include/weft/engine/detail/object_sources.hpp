@@ -27,11 +27,11 @@ struct serialized_objects {
 };
 
 /// Serializes objects that stay until they are sent, but for those in `moving`, which is about to be moved.
-template <class... Ts>
+template <class Format, class... Ts>
 void serialize(serialized_objects& into, engine_core& core, std::span<const std::byte> moving, const Ts&... objects) {
   serializers::segment_list list(options_for_objects(core).segment_threshold);
   list.exclude(moving.data(), moving.size());
-  serializers::encode(into.frame, list, objects...);
+  Format::encode(into.frame, list, objects...);
   into.segments.reserve(list.segments().size());
   for (const serializers::segment& one : list.segments()) into.segments.push_back({one.data, one.bytes});
 }
@@ -43,7 +43,7 @@ void refuse_objects(engine_core& core, waiter& who, const destination& where, co
 void check_ahead(const serializers::limits& bounds, std::uint64_t bytes);
 
 /// Sends objects as one message. Objects given as rvalues are kept; others are referred to until they are sent.
-template <class... Stored>
+template <class Format, class... Stored>
 class send_objects_source : public operation_source_base {
  public:
   using result_type = sent;
@@ -56,7 +56,7 @@ class send_objects_source : public operation_source_base {
     try {
       std::apply(
           [&](const auto&... object) {
-            serialize(serialized, *place_.core, std::as_bytes(std::span(&objects_, 1)), object...);
+            serialize<Format>(serialized, *place_.core, std::as_bytes(std::span(&objects_, 1)), object...);
           },
           objects_);
     } catch (const std::exception& problem) {
@@ -96,13 +96,13 @@ class send_objects_source : public operation_source_base {
   std::tuple<Stored...> objects_;
 };
 
-/// How objects are received: into `Values`, a tuple of objects, or of references to them. A message of which some part
-/// travels apart comes in two steps: its head says how much room to make, and where.
-template <class Values>
+/// How objects are received: in `Format`, into `Values`, a tuple of objects, or of references to them. A message of
+/// which some part travels apart comes in two steps: its head says how much room to make, and where.
+template <class Format, class Values>
 class object_receipt;
 
-template <class... Ts>
-class object_receipt<std::tuple<Ts...>> {
+template <class Format, class... Ts>
+class object_receipt<Format, std::tuple<Ts...>> {
  public:
   using values_type = std::tuple<Ts...>;
 
@@ -211,7 +211,7 @@ class object_receipt<std::tuple<Ts...>> {
 
   static void decode(values_type& values, std::span<const std::byte> frame, serializers::segment_reader& segments,
                      const serializers::limits& bounds) {
-    std::apply([&](auto&... object) { serializers::decode_into(frame, segments, bounds, object...); }, values);
+    std::apply([&](auto&... object) { Format::decode_into(frame, segments, bounds, object...); }, values);
   }
 
   std::optional<serializers::limits> bounds_;
@@ -240,12 +240,12 @@ requires(!std::is_reference_v<Ts> && ...) struct result_of_receipt<std::tuple<Ts
 };
 
 /// Receives objects: as values, or into those that a tuple of references names. `Beginning` says which message.
-template <class Beginning, class Values>
+template <class Beginning, class Format, class Values>
 class receive_objects_source : public operation_source_base {
  public:
   using result_type = typename result_of_receipt<Values>::type;
 
-  receive_objects_source(place within, Beginning beginning, object_receipt<Values> receipt)
+  receive_objects_source(place within, Beginning beginning, object_receipt<Format, Values> receipt)
       : operation_source_base(std::move(within)), beginning_(std::move(beginning)), receipt_(std::move(receipt)) {}
 
   void start(waiter& who) {
@@ -268,7 +268,7 @@ class receive_objects_source : public operation_source_base {
 
  private:
   Beginning beginning_;
-  object_receipt<Values> receipt_;
+  object_receipt<Format, Values> receipt_;
 };
 
 }  // namespace weft::detail

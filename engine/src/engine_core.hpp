@@ -72,6 +72,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void resume(std::uint64_t held, operation_request& request);
   void refuse_held(std::uint64_t held, waiter* who, errc code, std::string reason);
   void discard_held(std::uint64_t held, waiter* who);
+  void tell_sender(const group& within, const operation_details& received, const boost::system::error_code& code);
 
   [[nodiscard]] int rank() const noexcept { return options_.rank; }
   [[nodiscard]] int world_size() const noexcept { return options_.world_size; }

@@ -3,6 +3,8 @@
 // of an object after its head was read.
 #include "engine_core.hpp"
 
+#include "protocol/action_makers.hpp"
+
 #include <weft/engine/detail/object_sources.hpp>
 
 #include <utility>
@@ -75,6 +77,10 @@ void refuse_objects(engine_core& core, waiter& who, const destination& where, co
   core.complete_soon(who, errc::unserializable, std::move(details));
 }
 
+void tell_sender(const place& within, const operation_details& received, const boost::system::error_code& code) {
+  within.core->tell_sender(*within.group, received, code);
+}
+
 void check_ahead(const serializers::limits& bounds, std::uint64_t bytes) {
   if (bytes > bounds.max_bytes_ahead)
     throw serializers::limit_exceeded(0, "max_bytes_ahead", bytes, bounds.max_bytes_ahead, "bytes that are to come");
@@ -82,6 +88,27 @@ void check_ahead(const serializers::limits& bounds, std::uint64_t bytes) {
 
 void engine_core::refuse_held(std::uint64_t held, waiter* who, errc code, std::string reason) {
   decide(held, who, [&](operation_record&) { (void)endpoint_->refuse_held(held, code, std::move(reason), actions_); });
+}
+
+void engine_core::tell_sender(const group& within, const operation_details& received,
+                              const boost::system::error_code& code) {
+  const std::lock_guard lock(mutex_);
+  const int source = within.members[static_cast<std::size_t>(received.peer)];
+  if (source == rank()) return;  // who received knows
+  // It names no operation, because that is over.
+  protocol::action verdict =
+      protocol::transmit(source, protocol::refused{.send = 0,
+                                                   .tag = received.tag,
+                                                   .code = static_cast<std::uint32_t>(code.value()),
+                                                   .sent_kind = received.here.kind,
+                                                   .sent_element = received.here.element,
+                                                   .wanted_kind = received.here.kind,
+                                                   .wanted_element = received.here.element,
+                                                   .sent_bytes = received.here.bytes,
+                                                   .wanted_bytes = received.here.bytes});
+  verdict.details.reason = received.reason.substr(0, protocol::refused::most_text);
+  transmit(verdict);
+  schedule();
 }
 
 void engine_core::discard_held(std::uint64_t held, waiter* who) {

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -225,6 +226,40 @@ TEST_CASE("a message beyond a limit of its receive fails at both ends, with the 
       (void)co_await weft::recv_objects<int>(comm, weft::from(0, 3));
     }
   });
+}
+
+TEST_CASE("the sender of a message that cannot be loaded hears of it, though its send is over") {
+  struct narrow {
+    int number = 0;
+    void save(weft::serializers::binary_output_archive& archive) const { archive(number); }
+    void load(weft::serializers::binary_input_archive& archive) {
+      archive(number);
+      throw std::runtime_error("not this one");
+    }
+  };
+  std::vector<std::string> heard;
+  const auto listen = [&heard](weft::engine_options& options) {
+    if (options.rank != 0) return;
+    options.late_error = [&heard](const boost::system::error_code& code, const weft::operation_details& details) {
+      CHECK(code == weft::errc::malformed_frame);
+      CHECK(details.tag == 1);
+      CHECK(details.peer == 1);
+      heard.push_back(details.reason);
+    };
+  };
+  const auto body = [](weft::communicator comm) -> asio::awaitable<void> {
+    if (comm.rank() == 0) {
+      co_await weft::send_objects(comm, weft::to(1, 1), narrow());
+      (void)co_await weft::recv_objects<int>(comm, weft::from(1, 2));
+    } else {
+      auto [code, got] = co_await weft::recv_objects<narrow>(comm, weft::from(0, 1))(with_code);
+      CHECK(code == weft::errc::malformed_frame);
+      co_await weft::send_objects(comm, weft::to(0, 2), 1);
+    }
+  };
+  run_ranks(2, body, {.adjust = listen});
+  REQUIRE(heard.size() == 1);
+  CHECK(heard[0].find("not this one") != std::string::npos);
 }
 
 TEST_CASE("objects go to many ranks, serialized once, with a result for each") {

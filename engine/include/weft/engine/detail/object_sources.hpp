@@ -42,6 +42,9 @@ void refuse_objects(engine_core& core, waiter& who, const destination& where, co
 /// Throws where so many bytes are more than may be taken memory for before they have come.
 void check_ahead(const serializers::limits& bounds, std::uint64_t bytes);
 
+/// A message that had arrived whole could not be loaded: its sender, whose send is over, hears of it.
+void tell_sender(const place& within, const operation_details& received, const boost::system::error_code& code);
+
 /// Sends objects as one message. Objects given as rvalues are kept; others are referred to until they are sent.
 template <class Format, class... Stored>
 class send_objects_source : public operation_source_base {
@@ -259,7 +262,9 @@ class receive_objects_source : public operation_source_base {
     return receipt_.go_on(*place_.core, who, code, ended);
   }
   [[nodiscard]] result_type finish(boost::system::error_code& code, outcome&& ended) {
+    const bool arrived = !code;
     [[maybe_unused]] Values values = receipt_.finish(*place_.core, code, ended);
+    if (arrived && code) tell_sender(place_, ended.details, code);
     if constexpr (std::same_as<result_type, received>)
       return {envelope_of(ended.details), std::move(ended.details)};
     else

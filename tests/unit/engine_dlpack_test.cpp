@@ -136,7 +136,7 @@ TEST_CASE("a buffer that is given away as a tensor lives until the tensor is del
   run_ranks(1, [](weft::communicator comm) -> asio::awaitable<void> {
     weft::device_buffer buffer = comm.device_buffer(24, weft::element_type::f32);
     const std::array<std::int64_t, 2> shape{2, 3};
-    DLManagedTensor* const given = weft::to_dlpack(comm, buffer, shape);
+    DLManagedTensor* const given = weft::to_dlpack(buffer, shape);
     CHECK(given->dl_tensor.data == buffer.data());
     CHECK(given->dl_tensor.ndim == 2);
     CHECK(given->dl_tensor.shape[1] == 3);
@@ -146,11 +146,10 @@ TEST_CASE("a buffer that is given away as a tensor lives until the tensor is del
     buffer = {};
     static_cast<float*>(given->dl_tensor.data)[5] = 1;  // a sanitizer would tell
     given->deleter(given);
-    CHECK_THROWS_AS(
-        (void)weft::to_dlpack(comm, comm.device_buffer(24, weft::element_type::f32), std::span(shape).first(1)),
-        weft::error);
-    CHECK_THROWS_AS((void)weft::to_dlpack(comm, comm.device_buffer(10, weft::element_type::f32)), weft::error);
-    DLManagedTensor* const empty = weft::to_dlpack(comm, comm.device_buffer(0, weft::element_type::f32));
+    CHECK_THROWS_AS((void)weft::to_dlpack(comm.device_buffer(24, weft::element_type::f32), std::span(shape).first(1)),
+                    weft::error);
+    CHECK_THROWS_AS((void)weft::to_dlpack(comm.device_buffer(10, weft::element_type::f32)), weft::error);
+    DLManagedTensor* const empty = weft::to_dlpack(comm.device_buffer(0, weft::element_type::f32));
     CHECK(empty->dl_tensor.dtype.bits == 32);
     empty->deleter(empty);
     co_return;

@@ -131,11 +131,10 @@ struct given_tensor {
   return view;
 }
 
-/// A tensor of one dimension, or of `shape`, in the memory of a buffer that `comm` has made; it shares the ownership.
+/// A tensor of one dimension, or of `shape`, in the memory of a buffer; it shares the ownership.
 /// Whoever gets it calls its deleter once. Throws `weft::error` (`invalid_option`) where the shape has another number
 /// of elements than the buffer. On the host device it is a tensor of the CPU.
-[[nodiscard]] inline DLManagedTensor* to_dlpack(const communicator& comm, const device_buffer& buffer,
-                                                std::span<const std::int64_t> shape = {}) {
+[[nodiscard]] inline DLManagedTensor* to_dlpack(const device_buffer& buffer, std::span<const std::int64_t> shape = {}) {
   const DLDataType type = detail::data_type_of(buffer.element());
   const std::size_t element_bytes = type.bits / 8U;
   if (buffer.size() % element_bytes != 0)

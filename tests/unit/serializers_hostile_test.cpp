@@ -125,7 +125,7 @@ TEST_CASE("the header is checked field by field") {
   };
   fails_with(changed(0, 'X'), "at byte 0: found the mark ");
   fails_with(changed(2, 9), "at byte 2: found frame version 9; expected 2");
-  fails_with(changed(3, 2), "at byte 3: found serializer 2; expected 1");
+  fails_with(changed(3, 2), "at byte 3: found serializer 2 (JSON); expected 1 (binary)");
   fails_with(changed(4, 3), "at byte 4: found the number of objects 3; expected 1");
   fails_with(changed(8, 5), "at byte 8: found a body of 5 bytes; expected at most the 4 that follow");
   CHECK_THROWS_AS(((void)decode<int, int>(frame_of(5).bytes())), decode_error);

@@ -55,7 +55,7 @@ struct tolerant_account {
   }
 };
 struct newest_account {
-  static constexpr std::string_view weft_type_name = shared_name;
+  [[maybe_unused]] static constexpr std::string_view weft_type_name = shared_name;
   std::vector<std::string> texts;
 
   template <class Archive>

@@ -311,13 +311,13 @@ void serialize(json_input_archive& archive, std::pair<A, B>& pair) {
 template <class... Ts>
 void serialize(json_output_archive& archive, std::tuple<Ts...>& tuple) {
   archive.begin_array();
-  std::apply([&archive](Ts&... element) { ((void)archive(element), ...); }, tuple);
+  std::apply([&](Ts&... element) { ((void)archive(element), ...); }, tuple);
   archive.end_array();
 }
 template <class... Ts>
 void serialize(json_input_archive& archive, std::tuple<Ts...>& tuple) {
   archive.begin_array(static_cast<std::uint32_t>(sizeof...(Ts)));
-  std::apply([&archive](Ts&... element) { ((void)archive(element), ...); }, tuple);
+  std::apply([&](Ts&... element) { ((void)archive(element), ...); }, tuple);
   archive.end_array();
 }
 

@@ -195,10 +195,12 @@ figures figures_of(const part& all, const options& asked, const weft::communicat
   return result;
 }
 
+// Outside of the coroutine, where it makes g++ 12 break down (an internal error, by some paths to this file).
+enum : std::uint64_t { first_seed, measured_seed };
+
 }  // namespace
 
 asio::awaitable<std::optional<figures>> measure(weft::communicator comm, options asked) {
-  enum : std::uint64_t { first_seed, measured_seed };
   const pair_end end(comm, asked);
   const std::unique_ptr<workload> work = make_workload(end, asked);
   work->fill(first_seed);

@@ -32,7 +32,7 @@ struct request {
   void serialize(Archive& archive) {
     archive(kind, session, length, user, weights);
   }
-  };
+};
 
 request some_request() {
   request made{1, 2, 3, std::string(32, 'u'), std::vector<double>(16)};

@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -41,16 +42,17 @@ class application {
  public:
   application(int rank, int ranks) : rank_(rank), ranks_(ranks) {}
 
-  void open(const ncclUniqueId& id) {
-    in_thread([&] {
+  asio::awaitable<void> open(const ncclUniqueId& id) {
+    const auto calls = [&] {
       self_.emplace(id, ranks_, rank_);
       CHECK(self_->created() == ncclSuccess);
       for (int peer = 0; peer < 2 * ranks_; ++peer) memory_.push_back(device_memory(size));
-    });
+    };
+    co_await in_thread(calls);
   }
   /// Everybody sends to everybody.
-  void exchange(int round) {
-    in_thread([&] {
+  asio::awaitable<void> exchange(int round) {
+    const auto calls = [&, round] {
       std::vector<part> parts;
       for (int peer = 0; peer < ranks_; ++peer) {
         running_world().write(outgoing(peer), bytes_of(size, 10 * round + 3 * rank_ + peer));
@@ -61,24 +63,30 @@ class application {
       CHECK(self_->synchronize() == cudaSuccess);
       for (int peer = 0; peer < ranks_; ++peer)
         CHECK(running_world().read(incoming(peer), size) == bytes_of(size, 10 * round + 3 * peer + rank_));
-    });
+    };
+    co_await in_thread(calls);
   }
-  void close() {
-    in_thread([&] {
+  asio::awaitable<void> close() {
+    const auto calls = [&] {
       self_->destroy();
       for (std::byte* each : memory_) CHECK(cudaFree(each) == cudaSuccess);
-    });
+    };
+    co_await in_thread(calls);
   }
 
  private:
-  /// The device changes hands, for which it has to be at rest.
+  /// The device changes hands, for which it has to be at rest. The rank's loop goes on meanwhile.
   template <class Calls>
-  void in_thread(Calls calls) {
+  asio::awaitable<void> in_thread(const Calls& calls) {
     running_world().hand_over(rank_);
-    std::thread([&] {
+    std::atomic<bool> over = false;
+    std::thread caller([&] {
       CHECK(cudaSetDevice(rank_) == cudaSuccess);
       calls();
-    }).join();
+      over = true;
+    });
+    while (!over) co_await turn();
+    caller.join();
     running_world().hand_over(rank_);
   }
   [[nodiscard]] std::byte* outgoing(int peer) const { return memory_[static_cast<std::size_t>(peer)]; }
@@ -140,19 +148,19 @@ TEST_CASE("under a lease an application exchanges by a communicator of its own, 
       weft::launch_lease lease = co_await comm.launch_lease();
       if (round == 0) {
         const ncclUniqueId id = co_await shared_id(comm);
-        app.open(id);
+        co_await app.open(id);
       }
       co_await meet(comm);
       const int polls = polls_of_nccl();
       traffic during(comm, route::device, 3);
       traffic also(comm, route::pair, 4);
-      app.exchange(round);
+      co_await app.exchange(round);
       co_await meet(comm);
       CHECK(polls_of_nccl() == polls);
       CHECK_FALSE(during.receiving.ended);
       CHECK_FALSE(also.receiving.ended);
       co_await meet(comm);
-      if (round == 3) app.close();
+      if (round == 3) co_await app.close();
       lease.release();
       for (traffic* each : {&before, &too, &during, &also}) co_await each->end();
     }
@@ -171,6 +179,7 @@ TEST_CASE("a communicator that another rank aborts during a lease is aborted aft
       auto [code, result] = co_await comm.send(std::span(&value, 1), weft::to(0, 3).via(route::device))(with_code);
       CHECK(code == weft::errc::transfer_aborted);
       co_await comm.send(std::span<const int>(), weft::to(0, 4));
+      while (aborts() < 3) co_await turn();  // who left before would be the reason
       co_return;
     }
     weft::launch_lease lease = co_await lessees.launch_lease();

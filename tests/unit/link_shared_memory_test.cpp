@@ -29,7 +29,7 @@ namespace asio = boost::asio;
 namespace {
 
 using exchange = asio::awaitable<std::optional<shared_rings>> (*)(timed_stream&, bool, asio::any_io_executor,
-                                                                   std::string&);
+                                                                  std::string&);
 
 /// Two ends of a Unix socket, and what their exchange comes to.
 struct ends {
@@ -232,7 +232,9 @@ TEST_CASE("a ring that is scribbled on ends its link") {
       std::make_shared<message_link>(both.second.stream->release(), 0, owner, nullptr, std::move(both.second.rings));
   link->start();
   both.settle();
-  SUBCASE("by impossible positions") { offered.rings[0].written = ring_bytes + 1; }
+  SUBCASE("by impossible positions") {
+    offered.rings[0].written = ring_bytes + 1;
+  }
   SUBCASE("by bytes that are no message") {
     std::memset(offered.rings[0].bytes, 0xff, 100);
     offered.rings[0].written = 100;

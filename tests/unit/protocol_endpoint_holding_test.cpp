@@ -35,7 +35,8 @@ struct half_received {
 
 TEST_CASE("a message in two parts shows its head, and then arrives whole, by every route") {
   for (const route via : all_routes) {
-    for (const std::size_t head : {std::size_t{4}, eager_limit + 1}) {  // the longer one does not fit into the announcement
+    for (const std::size_t head :
+         {std::size_t{4}, eager_limit + 1}) {  // the longer one does not fit into the announcement
       CAPTURE(weft::name(via));
       CAPTURE(head);
       half_received now(via, head, "a head that may be long, and a body");

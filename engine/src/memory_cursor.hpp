@@ -21,6 +21,12 @@ struct memory_piece {
 struct message_memory {
   std::span<const memory_piece> pieces;
   memory_kind kind = memory_kind::host;
+
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    std::size_t sum = 0;
+    for (const memory_piece& piece : pieces) sum += piece.size;
+    return sum;
+  }
 };
 
 /// A place within a message that lies in several pieces. Copyable; refers to pieces kept elsewhere.

@@ -101,11 +101,13 @@ class fixture final : public launch_events {
   }
 
   /// The next problem or end of a transfer; other news is dropped.
-  launch_news await() {
+  launch_news await() { return await(kind::transferred); }
+  /// The next problem or news of that kind.
+  launch_news await(kind wanted) {
     std::unique_lock lock(mutex_);
     for (;;) {
       for (launch_news& each : launched_.take_news())
-        if (each.what == kind::problem || each.what == kind::transferred) return std::move(each);
+        if (each.what == kind::problem || each.what == wanted) return std::move(each);
       arrived_.wait(lock, [this] { return std::exchange(any_, false); });
     }
   }
@@ -138,6 +140,27 @@ TEST_CASE("a batch that has ended, but was not reported before its launch_timeou
   CHECK_MESSAGE(ended.what == kind::transferred, ended.text);
   CHECK(ended.operation == send);
   CHECK_MESSAGE(!ended.code, ended.code.message());
+}
+
+TEST_CASE("a transfer that the log says is longer than its memory ends without being carried out") {
+  fixture rank(weft::no_limit);
+  constexpr protocol::operation_id send = 3;
+  std::byte memory{};
+  const memory_piece piece{&memory, 1};
+  rank.transfers.publish(send, {.pieces = std::span(&piece, 1)});
+  rank.append({1, communicator, protocol::batch{{{.source = self, .destination = other, .send = send, .bytes = 2}}}});
+  const launch_news ended = rank.await();
+  CHECK(ended.operation == send);
+  CHECK(ended.code == weft::errc::transfer_aborted);
+}
+
+TEST_CASE("the log is lost where it names a rank that there is not, or a number twice") {
+  for (const auto& [number, destination] : {std::pair(2, 7), std::pair(1, other)}) {
+    fixture rank(weft::no_limit);
+    rank.append({1, communicator, protocol::batch{}});
+    rank.append({static_cast<std::uint64_t>(number), communicator, protocol::connect{self, destination}});
+    CHECK(rank.await(kind::log_lost).what == kind::log_lost);
+  }
 }
 
 TEST_CASE("the log says of a set-up that another rank has aborted what it was for, and nothing of transfers") {

@@ -22,6 +22,11 @@ void* operator new(std::size_t size) {
   if (void* const memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
+// What std::stable_sort asks for: one that is not replaced would not go with the delete that is.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  largest = std::max(largest.load(), size);
+  return std::malloc(size);
+}
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }

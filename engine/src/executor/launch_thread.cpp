@@ -52,6 +52,7 @@ launch_thread::~launch_thread() {
 void launch_thread::start(stream_socket log, std::vector<std::string> device_cards, int self,
                           std::uint64_t incarnation) {
   self_ = self;
+  ranks_ = static_cast<int>(device_cards.size());
   follower_.emplace(self);
   device_->set_peers(std::move(device_cards), self, incarnation);
   log_ = std::make_shared<message_link>(rehome(std::move(log), context_.get_executor()), 0,
@@ -148,7 +149,7 @@ bool launch_thread::on_message(message_link&, std::uint8_t type, std::span<const
   }
   if (what == log_message::rank_gone) {
     const auto gone = protocol::parse<rank_gone_body>(body);
-    if (!gone) return false;
+    if (!gone || gone->rank < 0 || gone->rank >= ranks_) return false;
     rank_gone(gone->rank, gone->left == 1);
   } else if (what == log_message::identity) {
     const auto shown = protocol::parse<unique_id_body>(body);
@@ -157,17 +158,22 @@ bool launch_thread::on_message(message_link&, std::uint8_t type, std::span<const
     follower_->identity_arrived(shown->communicator);
   } else {
     auto entry = decode(what, body);
-    if (!entry) return false;
-    if (std::holds_alternative<protocol::abort>(entry->content)) {
-      follower_->failed_elsewhere(entry->communicator, errc::transfer_aborted);
-      release_ends(entry->communicator);
-      report_gone(entry->communicator);
-      device_->abort(entry->communicator, errc::transfer_aborted);
-    } else {
-      follower_->append(std::move(*entry));
-    }
+    if (!entry || !concerns(*entry, self_, ranks_) || !follow(std::move(*entry))) return false;
   }
   advance();
+  return true;
+}
+
+bool launch_thread::follow(protocol::log_entry entry) {
+  if (!std::holds_alternative<protocol::abort>(entry.content)) {
+    if (!follower_->is_next(entry)) return false;
+    follower_->append(std::move(entry));
+    return true;
+  }
+  follower_->failed_elsewhere(entry.communicator, errc::transfer_aborted);
+  release_ends(entry.communicator);
+  report_gone(entry.communicator);
+  device_->abort(entry.communicator, errc::transfer_aborted);
   return true;
 }
 
@@ -313,6 +319,11 @@ void launch_thread::add_transfer(communicator_id communicator, group_id number, 
     // Withdrawn here because the engine closes or the peer is gone: the other end must not wait for it.
     if (peer != self_) device_->refuse(communicator, peer, sending);
     return;
+  }
+  // Who receives says how long a message is: not even then may it be longer than its memory.
+  if (memory->bytes() < one.bytes) {
+    if (peer != self_) device_->refuse(communicator, peer, sending);
+    return tell_end(communicator, id, errc::transfer_aborted);
   }
   if (const auto absence = follower_->absence(peer, number)) {
     tell({.what = launch_news::kind::transferred, .operation = id, .code = *absence});

@@ -136,6 +136,7 @@ class launch_thread final : private link_owner, private device_events {
   void report_finished(std::uint64_t entry);
   void tell_end(communicator_id communicator, protocol::operation_id id, boost::system::error_code code);
   void release_ends(communicator_id communicator);
+  [[nodiscard]] bool follow(protocol::log_entry entry);
   void rank_gone(int rank, bool left);
   void leave_if_idle();
   void left();
@@ -147,6 +148,7 @@ class launch_thread final : private link_owner, private device_events {
   transfer_table& transfers_;
   launch_events& events_;
   int self_ = -1;
+  int ranks_ = 0;
 
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{context_.get_executor()};

@@ -3,6 +3,7 @@
 
 #include "protocol/messages.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace weft::detail {
@@ -100,7 +101,40 @@ struct encoder {
   std::vector<std::byte>& out;
 };
 
+/// One overload for each kind of entry.
+struct concern {
+  bool operator()(const protocol::create& what) const {
+    std::vector<int> members = what.members;
+    std::sort(members.begin(), members.end());
+    const bool is_whole = what.kind == protocol::communicator_kind::group || members.size() == 2;
+    return is_whole && std::all_of(members.begin(), members.end(), [this](int rank) { return exists(rank); }) &&
+           std::adjacent_find(members.begin(), members.end()) == members.end() &&
+           std::binary_search(members.begin(), members.end(), self);
+  }
+  bool operator()(const protocol::connect& what) const {
+    return is_own(what.source, what.destination) && what.source != what.destination;
+  }
+  bool operator()(const protocol::batch& what) const {
+    return std::all_of(what.transfers.begin(), what.transfers.end(),
+                       [this](const protocol::transfer& one) { return is_own(one.source, one.destination); });
+  }
+  bool operator()(const protocol::evict&) const { return true; }
+  bool operator()(const protocol::abort&) const { return true; }
+  bool operator()(const protocol::lease&) const { return true; }
+
+  bool exists(int rank) const { return rank >= 0 && rank < ranks; }
+  bool is_own(int source, int destination) const {
+    return exists(source) && exists(destination) && (source == self || destination == self);
+  }
+  int self;
+  int ranks;
+};
+
 }  // namespace
+
+bool concerns(const protocol::log_entry& entry, int self, int ranks) {
+  return std::visit(concern{self, ranks}, entry.content);
+}
 
 log_message encode(const protocol::log_entry& entry, std::vector<std::byte>& out) {
   return std::visit(encoder{entry, out}, entry.content);

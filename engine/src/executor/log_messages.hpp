@@ -158,6 +158,9 @@ struct communicator_body {
 log_message encode(const protocol::log_entry& entry, std::vector<std::byte>& out);
 /// Nothing where the bytes are no such message.
 [[nodiscard]] std::optional<protocol::log_entry> decode(log_message type, std::span<const std::byte> body);
+/// Whether an entry can be for rank `self` of so many: it names ranks that exist, once where there is no sense in more,
+/// and this one among them.
+[[nodiscard]] bool concerns(const protocol::log_entry& entry, int self, int ranks);
 
 /// An answer to a split, and back. Nothing where the bytes are no such message.
 void encode(const protocol::split_answer& answer, std::vector<std::byte>& out);

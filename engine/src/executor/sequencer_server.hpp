@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "executor/log_messages.hpp"
+#include "executor/sequencer_desk.hpp"
 #include "link/listening_point.hpp"
 #include "link/message_link.hpp"
-#include "protocol/group_splits.hpp"
-#include "protocol/lease_wishes.hpp"
-#include "protocol/sequencer.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -14,7 +11,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,7 +18,7 @@
 namespace weft::detail {
 
 /// The sequencer of a group with its links, on rank 0 and on a thread of its own, so that nobody's handlers delay it.
-class sequencer_server final : private link_owner {
+class sequencer_server final : private link_owner, private desk_mail {
  public:
   /// `all_gone` is called, on the sequencer's thread, once every rank has left or was lost.
   sequencer_server(const listening_options& listening, int ranks, const protocol::sequencer_limits& limits,
@@ -39,7 +35,6 @@ class sequencer_server final : private link_owner {
     std::shared_ptr<message_link> report;
     std::shared_ptr<message_link> log;
     std::vector<std::byte> backlog;  ///< entries from before the log's link
-    bool gone = false;
   };
 
   // link_owner
@@ -48,22 +43,14 @@ class sequencer_server final : private link_owner {
   bool on_message(message_link& link, std::uint8_t type, std::span<const std::byte> body) override;
   void on_link_closed(message_link& link, boost::system::error_code code) override;
 
+  // desk_mail
+  void send_to_log(int rank, log_message type, std::span<const std::byte> body) override;
+  void send_to_engine(int rank, log_message type, std::span<const std::byte> body) override;
+
   [[nodiscard]] verdict admit(const hello& from) const;
   void accept(const hello& from, stream_socket socket);
-  void send(int rank, log_message type, std::span<const std::byte> body);
-  void distribute();
-  [[nodiscard]] std::optional<match_body> parse_match(int from, std::span<const std::byte> body) const;
-  [[nodiscard]] bool on_match(int from, std::span<const std::byte> body);
-  [[nodiscard]] bool on_withdraw_match(message_link& link, std::span<const std::byte> body);
-  [[nodiscard]] bool on_reserve(int from, std::span<const std::byte> body);
-  bool on_failed(int from, std::span<const std::byte> body);
-  [[nodiscard]] bool on_split(int from, std::span<const std::byte> body);
-  void answer_splits();
-  [[nodiscard]] bool on_lease_wish(int from, std::span<const std::byte> body);
-  [[nodiscard]] bool on_withdraw_lease(int from, std::span<const std::byte> body);
-  void answer_leases();
-  [[nodiscard]] bool on_unique_id(int from, std::span<const std::byte> body);
-  void rank_gone(int rank, bool left);
+  /// Tells once that all others are gone.
+  void look_around();
 
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{context_.get_executor()};
@@ -71,13 +58,8 @@ class sequencer_server final : private link_owner {
   std::function<void()> all_gone_;
   std::vector<std::uint64_t> incarnations_;
   std::vector<rank_state> ranks_;
-  protocol::sequencer sequencer_;
-  protocol::outbox outbox_;
-  protocol::group_splits splits_;
-  std::vector<protocol::split_answer> split_answers_;
-  protocol::lease_wishes lease_wishes_;
-  std::vector<protocol::lease_answer> lease_answers_;
-  std::vector<std::byte> encoded_;
+  sequencer_desk desk_;
+  bool has_told_ = false;
   std::thread thread_;
 };
 

@@ -4,6 +4,7 @@
 #include "link/byte_stream.hpp"
 #include "link/handshake.hpp"
 #include "link/rendezvous_messages.hpp"
+#include "link/timed_stream.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>

@@ -16,21 +16,12 @@ namespace {
 
 using protocol::message_header;
 
-// A message is a body of at most a few kilobytes, or an announcement with its inline payload.
-constexpr std::size_t largest_body = std::size_t{1} << 20;
-// What one read may bring; shared by all links of a thread, because it is empty between turns.
-constexpr std::size_t read_space = std::size_t{256} << 10;
 // A turn ends after that much, so that one busy link does not hold the loop.
 constexpr std::size_t turn_bytes = std::size_t{1} << 20;
 // A piece of payload: small messages wait no longer than it takes to write one.
 constexpr std::uint64_t piece_bytes = std::uint64_t{256} << 10;
 // Buffers that one system call takes: Asio passes on at most 64.
 constexpr std::size_t most_buffers = 48;
-
-std::span<std::byte> read_scratch() {
-  thread_local std::vector<std::byte> space(read_space);
-  return space;
-}
 
 }  // namespace
 
@@ -61,14 +52,6 @@ void message_link::start() {
 
 void message_link::stream(std::uint64_t job, std::uint64_t target, memory_cursor payload, std::uint64_t bytes) {
   streams_.push_back({job, target, payload, bytes});
-}
-
-void message_link::read_raw(std::uint64_t job, memory_cursor target, std::uint64_t bytes) {
-  raw_active_ = true;
-  raw_job_ = job;
-  raw_bytes_ = bytes;
-  raw_remaining_ = bytes;
-  raw_target_ = target;
 }
 
 bool message_link::has_output() const noexcept {
@@ -199,70 +182,19 @@ void message_link::read_turn() {
 
 // True while there may be more.
 bool message_link::read_piece() {
-  const std::span<std::byte> scratch = read_scratch();
-  read_buffers_.clear();
-  std::size_t direct = 0;
-  // The bytes of a large payload go where they belong without a stop in between.
-  if (raw_active_) direct = raw_target_.gather(read_buffers_, raw_remaining_, most_buffers);
-  std::copy(partial_.begin(), partial_.end(), scratch.begin());
-  const std::size_t kept = partial_.size();
-  if (direct == raw_remaining_ || !raw_active_ || direct == 0)
-    read_buffers_.emplace_back(scratch.data() + kept, scratch.size() - kept);
-
-  const std::size_t room = boost::asio::buffer_size(read_buffers_);
-  const io_result result = read_some(read_buffers_);
+  const std::vector<boost::asio::mutable_buffer>& room = input_.room();
+  const std::size_t space = boost::asio::buffer_size(room);
+  const io_result result = read_some(room);
   if (result.code) {
     fail(result.code);
     return false;
   }
   if (result.would_block) return false;
-  const std::size_t in_place = std::min(direct, result.bytes);
-  if (in_place != 0) {
-    raw_target_.advance(in_place);
-    raw_remaining_ -= in_place;
-    if (raw_remaining_ == 0) finish_raw();
-  }
-  partial_.clear();
-  if (!consume(scratch.first(kept + result.bytes - in_place))) {
+  if (!input_.arrived(result.bytes)) {
     fail(errc::malformed_message);
     return false;
   }
-  return result.bytes == room || raw_active_;
-}
-
-bool message_link::consume(std::span<const std::byte> bytes) {
-  while (is_open()) {
-    if (raw_active_) {
-      bytes = bytes.subspan(consume_raw(bytes));
-      if (raw_active_) return true;
-    }
-    if (bytes.size() < sizeof(message_header)) break;
-    message_header header;
-    std::memcpy(&header, bytes.data(), sizeof header);
-    if (header.body_bytes > largest_body) return false;
-    const std::size_t whole = sizeof header + header.body_bytes;
-    if (bytes.size() < whole) break;
-    const auto body = bytes.subspan(sizeof header, header.body_bytes);
-    bytes = bytes.subspan(whole);
-    if (!owner_.on_message(*this, static_cast<std::uint8_t>(header.type), body)) return false;
-  }
-  partial_.assign(bytes.begin(), bytes.end());
-  // A message that is not whole must fit beside what the next read brings.
-  return partial_.size() < read_space / 2;
-}
-
-std::size_t message_link::consume_raw(std::span<const std::byte> bytes) {
-  const std::size_t taken = std::min<std::uint64_t>(raw_remaining_, bytes.size());
-  raw_target_.write(bytes.data(), taken);
-  raw_remaining_ -= taken;
-  if (raw_remaining_ == 0) finish_raw();
-  return taken;
-}
-
-void message_link::finish_raw() {
-  raw_active_ = false;
-  raw_target_ = {};
-  owner_.on_raw_read(*this, raw_job_, raw_bytes_);
+  return result.bytes == space || input_.reads_raw();
 }
 
 // ---- writing

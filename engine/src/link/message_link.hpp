@@ -2,6 +2,7 @@
 #pragma once
 
 #include "link/byte_stream.hpp"
+#include "link/message_input.hpp"
 #include "link/shared_memory.hpp"
 #include "memory_cursor.hpp"
 
@@ -49,7 +50,7 @@ class link_owner {
 /// small messages go first.
 ///
 /// Shared by its owner and its pending waits, because a wait may end after the owner has dropped the link.
-class message_link : public std::enable_shared_from_this<message_link> {
+class message_link final : public std::enable_shared_from_this<message_link>, private input_events {
  public:
   /// `keep_owner` keeps the owner alive while a wait is pending; null where the owner outlives the link's executor.
   /// `peer` is the rank at the other end.
@@ -77,9 +78,8 @@ class message_link : public std::enable_shared_from_this<message_link> {
   /// stay until `on_streamed(job)` or the end of the link.
   void stream(std::uint64_t job, std::uint64_t target, memory_cursor payload, std::uint64_t bytes);
 
-  /// From within `on_message`: the `bytes` that follow are no messages. They go to `target` as far as it reaches, and
-  /// are dropped beyond.
-  void read_raw(std::uint64_t job, memory_cursor target, std::uint64_t bytes);
+  /// From within `on_message`, as `message_input::read_raw`.
+  void read_raw(std::uint64_t job, memory_cursor target, std::uint64_t bytes) { input_.read_raw(job, target, bytes); }
 
   /// Writes what there is room for now and waits for the rest.
   void flush();
@@ -105,6 +105,13 @@ class message_link : public std::enable_shared_from_this<message_link> {
     std::uint64_t bytes;
   };
 
+  // input_events
+  bool takes_input() const noexcept override { return is_open(); }
+  bool on_input(std::uint8_t type, std::span<const std::byte> body) override {
+    return owner_.on_message(*this, type, body);
+  }
+  void on_raw_input(std::uint64_t job, std::uint64_t bytes) override { owner_.on_raw_read(*this, job, bytes); }
+
   void wait_readable();
   void wait_writable();
   void await_wake_up();
@@ -116,9 +123,6 @@ class message_link : public std::enable_shared_from_this<message_link> {
   [[nodiscard]] io_result write_some(const Buffers& buffers);
   void read_turn();
   [[nodiscard]] bool read_piece();
-  [[nodiscard]] bool consume(std::span<const std::byte> bytes);
-  [[nodiscard]] std::size_t consume_raw(std::span<const std::byte> bytes);
-  void finish_raw();
   [[nodiscard]] bool write_piece();
   void prepare_piece();
   void wrote(std::size_t bytes);
@@ -135,14 +139,7 @@ class message_link : public std::enable_shared_from_this<message_link> {
   link_owner& owner_;
   std::shared_ptr<void> keep_owner_;
 
-  // Input: the beginning of a message that has not arrived whole, and raw bytes under way.
-  std::vector<std::byte> partial_;
-  bool raw_active_ = false;
-  std::uint64_t raw_job_ = 0;
-  std::uint64_t raw_bytes_ = 0;
-  std::uint64_t raw_remaining_ = 0;
-  memory_cursor raw_target_;
-  std::vector<boost::asio::mutable_buffer> read_buffers_;
+  message_input input_{*this};
 
   // Output: messages that wait, those being written, and the piece of payload that belongs behind them.
   std::vector<std::byte> waiting_;

@@ -24,21 +24,21 @@ void append_text(std::vector<std::byte>& out, const std::string& text) {
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
-asio::awaitable<std::uint32_t> read_number(timed_stream& stream) {
+asio::awaitable<std::uint32_t> read_number(byte_source& from) {
   std::array<std::byte, 4> bytes;
-  co_await stream.read(bytes);
+  co_await from.read(bytes);
   std::uint32_t value = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) value |= std::to_integer<std::uint32_t>(bytes[i]) << (8 * i);
   co_return value;
 }
 
-asio::awaitable<std::string> read_text(timed_stream& stream) {
-  const std::uint32_t size = co_await read_number(stream);
+asio::awaitable<std::string> read_text(byte_source& from) {
+  const std::uint32_t size = co_await read_number(from);
   if (size > longest_text)
     throw error(errc::malformed_message, "a text of " + std::to_string(size) + " bytes at the rendezvous: at most " +
                                              std::to_string(longest_text) + " are allowed");
   std::string text(size, '\0');
-  co_await stream.read(std::as_writable_bytes(std::span(text)));
+  co_await from.read(std::as_writable_bytes(std::span(text)));
   if (!std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < '\x7f'; }))
     throw error(errc::malformed_message, "a text at the rendezvous is not printable");
   co_return text;
@@ -62,24 +62,24 @@ std::vector<std::byte> encode(const reply& what) {
   return out;
 }
 
-asio::awaitable<contribution> read_contribution(timed_stream& stream) {
+asio::awaitable<contribution> read_contribution(byte_source& from) {
   contribution what;
-  const std::uint32_t patience = co_await read_number(stream);
+  const std::uint32_t patience = co_await read_number(from);
   what.patience = std::chrono::milliseconds(patience);
-  what.who = co_await read_text(stream);
-  what.card = co_await read_text(stream);
+  what.who = co_await read_text(from);
+  what.card = co_await read_text(from);
   co_return what;
 }
 
-asio::awaitable<reply> read_reply(timed_stream& stream, int world_size) {
+asio::awaitable<reply> read_reply(byte_source& from, int world_size) {
   reply what;
-  const std::uint32_t kind = co_await read_number(stream);
+  const std::uint32_t kind = co_await read_number(from);
   if (kind > static_cast<std::uint32_t>(reply_kind::timed_out))
     throw error(errc::malformed_message, "rank 0 answers what no rank can understand: kind " + std::to_string(kind));
   what.kind = static_cast<reply_kind>(kind);
   const int texts = what.kind == reply_kind::cards ? world_size : 1;
   for (int i = 0; i < texts; ++i) {
-    std::string text = co_await read_text(stream);
+    std::string text = co_await read_text(from);
     what.texts.push_back(std::move(text));
   }
   co_return what;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "link/timed_stream.hpp"
+#include "link/byte_source.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
@@ -36,7 +36,7 @@ struct reply {
 [[nodiscard]] std::vector<std::byte> encode(const contribution& what);
 [[nodiscard]] std::vector<std::byte> encode(const reply& what);
 
-[[nodiscard]] boost::asio::awaitable<contribution> read_contribution(timed_stream& stream);
-[[nodiscard]] boost::asio::awaitable<reply> read_reply(timed_stream& stream, int world_size);
+[[nodiscard]] boost::asio::awaitable<contribution> read_contribution(byte_source& from);
+[[nodiscard]] boost::asio::awaitable<reply> read_reply(byte_source& from, int world_size);
 
 }  // namespace weft::detail

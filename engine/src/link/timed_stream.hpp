@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "link/byte_source.hpp"
 #include "link/byte_stream.hpp"
 #include "link/handshake.hpp"
 
@@ -18,7 +19,7 @@ namespace weft::detail {
 
 /// A connection being set up: what is under way, and what is tried later, fails once the deadline passes. To be used on
 /// one strand, because the deadline strikes on it.
-class timed_stream {
+class timed_stream final : public byte_source {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
@@ -30,8 +31,7 @@ class timed_stream {
   [[nodiscard]] stream_socket& socket() noexcept { return state_->socket; }
   [[nodiscard]] bool expired() const noexcept { return state_->expired; }
 
-  /// Exactly so many bytes, or `boost::system::system_error`.
-  boost::asio::awaitable<void> read(std::span<std::byte> bytes);
+  boost::asio::awaitable<void> read(std::span<std::byte> bytes) override;
   boost::asio::awaitable<void> write(std::span<const std::byte> bytes);
   /// Ends what is under way, and all that is tried later.
   void close();

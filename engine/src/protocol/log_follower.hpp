@@ -25,6 +25,8 @@ class log_follower {
   explicit log_follower(int self, std::size_t resident_communicators = default_resident_communicators)
       : self_(self), gate_(resident_communicators) {}
 
+  /// Whether an entry can come next: numbers increase, and each names one entry.
+  [[nodiscard]] bool is_next(const log_entry& entry) const noexcept { return entry.number > last_; }
   /// The next entry of the log, other than an `abort`, which does not wait for its turn.
   void append(log_entry entry) {
     last_ = std::max(last_, entry.number);

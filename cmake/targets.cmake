@@ -24,10 +24,21 @@ if(WEFT_SANITIZE)
   endif()
 endif()
 
+# libFuzzer is guided by what of the libraries and of its targets an input reaches.
+add_library(weft_fuzz_flags INTERFACE)
+if(WEFT_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "WEFT_FUZZ needs clang, and the compiler is ${CMAKE_CXX_COMPILER}: set CMAKE_CXX_COMPILER, or "
+                        "take the preset fuzz")
+  endif()
+  target_compile_options(weft_fuzz_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 # A library that others link, also into shared libraries of their own. Static and shared libraries are compiled alike, and
 # -fno-semantic-interposition keeps calls within a library as cheap as without position-independent code.
 function(weft_install_library name)
   target_compile_options(${name} PRIVATE -fno-semantic-interposition)
+  target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:weft_fuzz_flags>)
   set_target_properties(
     ${name} PROPERTIES POSITION_INDEPENDENT_CODE ON DEFINE_SYMBOL "" VERSION ${PROJECT_VERSION} SOVERSION 0
                        INSTALL_RPATH $ORIGIN)

@@ -37,21 +37,20 @@ class simulated_rank {
   std::vector<late_report> late;
 
   /// Results keep their address. `like` gives all of the shape but the size.
-  operation_result& send(const destination& where, payload content, payload_shape like = {}, bool ready = true) {
+  operation_result& send(const destination& where, payload content, payload_shape like = {}, bool ready = true,
+                         protocol::group_number group = protocol::root_group) {
     operation_result& started = start(true);
     like.bytes = content.size();
     started.content = std::move(content);
-    event([&](auto& endpoint, auto& actions) {
-      endpoint.start_send(started.id, where, like, actions, protocol::root_group, ready);
-    });
+    event([&](auto& endpoint, auto& actions) { endpoint.start_send(started.id, where, like, actions, group, ready); });
     return started;
   }
-  operation_result& receive(const origin& where, std::size_t bytes, payload_shape like = {}, bool ready = true) {
+  operation_result& receive(const origin& where, std::size_t bytes, payload_shape like = {}, bool ready = true,
+                            protocol::group_number group = protocol::root_group) {
     operation_result& started = start(false);
     like.bytes = bytes;
-    event([&](auto& endpoint, auto& actions) {
-      endpoint.start_receive(started.id, where, like, actions, protocol::root_group, ready);
-    });
+    event(
+        [&](auto& endpoint, auto& actions) { endpoint.start_receive(started.id, where, like, actions, group, ready); });
     return started;
   }
   operation_result& examine(const origin& where) {

@@ -276,8 +276,9 @@ bool engine_core::on_data(int peer, message_link& link, std::span<const std::byt
 bool engine_core::on_sequencer_message(std::uint8_t type, std::span<const std::byte> body) {
   if (static_cast<log_message>(type) == log_message::split_done) {
     const auto done = decode_split_done(body);
-    if (done) on_split_done(*done);
-    return done.has_value();
+    if (!done || !concerns(*done, rank(), world_size())) return false;
+    on_split_done(*done);
+    return true;
   }
   if (static_cast<log_message>(type) == log_message::reserved) return on_reserved(body);
   if (static_cast<log_message>(type) == log_message::lease_ended) return on_lease_ended(body);

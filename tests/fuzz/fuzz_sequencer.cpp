@@ -59,7 +59,10 @@ class play final : public desk_mail {
   }
 
   void send_to_engine(int rank, log_message type, std::span<const std::byte> body) override {
-    if (type == log_message::split_done) require(decode_split_done(body).has_value(), "an answer can be read");
+    if (type == log_message::split_done) {
+      const auto answer = decode_split_done(body);
+      require(answer && concerns(*answer, rank, ranks), "an answer is for a rank that it concerns");
+    }
     if (type != log_message::reserved) return;
     require(at(rank).wishes != 0, "each wish is answered once");
     --at(rank).wishes;

@@ -56,6 +56,23 @@ TEST_CASE("an entry of the log names ranks that exist, and the one that it is fo
   CHECK(is_own(protocol::abort{}));
 }
 
+TEST_CASE("an answer to a split names ranks that exist, and the one that it is for, or a reason") {
+  const auto is_own_group = [](std::vector<int> members, weft::errc code = {}) {
+    protocol::split_answer answer{.code = code, .group = 1};
+    answer.members = std::move(members);
+    return concerns(answer, self, ranks);
+  };
+  CHECK(is_own_group({2, 1}));
+  CHECK(is_own_group({}));
+  CHECK(is_own_group({}, weft::errc::peer_lost));
+  CHECK_FALSE(is_own_group({2, 0}));
+  CHECK_FALSE(is_own_group({1, 1}));
+  CHECK_FALSE(is_own_group({1, 3}));
+  CHECK_FALSE(is_own_group({1, -1}));
+  CHECK_FALSE(is_own_group({1}, weft::errc::peer_lost));
+  CHECK_FALSE(is_own_group({}, weft::errc::closed));
+}
+
 TEST_CASE("an entry whose length does not fit its count is no entry") {
   std::vector<std::byte> body;
   const log_message type = encode({3, 5, transfer(0, 1)}, body);

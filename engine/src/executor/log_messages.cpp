@@ -101,15 +101,19 @@ struct encoder {
   std::vector<std::byte>& out;
 };
 
+/// Whether these are ranks that exist, each once, and `self` among them.
+bool is_group_of(int self, int ranks, std::vector<int> members) {
+  std::sort(members.begin(), members.end());
+  return !members.empty() && members.front() >= 0 && members.back() < ranks &&
+         std::adjacent_find(members.begin(), members.end()) == members.end() &&
+         std::binary_search(members.begin(), members.end(), self);
+}
+
 /// One overload for each kind of entry.
 struct concern {
   bool operator()(const protocol::create& what) const {
-    std::vector<int> members = what.members;
-    std::sort(members.begin(), members.end());
-    const bool is_whole = what.kind == protocol::communicator_kind::group || members.size() == 2;
-    return is_whole && std::all_of(members.begin(), members.end(), [this](int rank) { return exists(rank); }) &&
-           std::adjacent_find(members.begin(), members.end()) == members.end() &&
-           std::binary_search(members.begin(), members.end(), self);
+    const bool is_whole = what.kind == protocol::communicator_kind::group || what.members.size() == 2;
+    return is_whole && is_group_of(self, ranks, what.members);
   }
   bool operator()(const protocol::connect& what) const {
     return is_own(what.source, what.destination) && what.source != what.destination;
@@ -134,6 +138,11 @@ struct concern {
 
 bool concerns(const protocol::log_entry& entry, int self, int ranks) {
   return std::visit(concern{self, ranks}, entry.content);
+}
+
+bool concerns(const protocol::split_answer& answer, int self, int ranks) {
+  if (answer.code != errc{} && answer.code != errc::peer_lost && answer.code != errc::peer_left) return false;
+  return answer.members.empty() || (answer.code == errc{} && is_group_of(self, ranks, answer.members));
 }
 
 log_message encode(const protocol::log_entry& entry, std::vector<std::byte>& out) {

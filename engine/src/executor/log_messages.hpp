@@ -165,5 +165,8 @@ log_message encode(const protocol::log_entry& entry, std::vector<std::byte>& out
 /// An answer to a split, and back. Nothing where the bytes are no such message.
 void encode(const protocol::split_answer& answer, std::vector<std::byte>& out);
 [[nodiscard]] std::optional<protocol::split_answer> decode_split_done(std::span<const std::byte> body);
+/// Whether an answer can be for rank `self` of so many: the new group has ranks that exist, each once, this one among
+/// them; or why there is none can be a reason.
+[[nodiscard]] bool concerns(const protocol::split_answer& answer, int self, int ranks);
 
 }  // namespace weft::detail

@@ -118,6 +118,10 @@ class play {
     while (const auto entry = follower_.next()) {
       require(entry->number > carried_out_, "entries are carried out in their order");
       carried_out_ = entry->number;
+      if (std::holds_alternative<protocol::lease>(entry->content)) {
+        require(launched_.empty(), "a lease has the device for itself");
+        follower_.lease_ended();
+      }
       if (!std::holds_alternative<protocol::batch>(entry->content)) continue;
       launched_.push_back(entry->communicator);
       const std::set<communicator_id> at_work(launched_.begin(), launched_.end());

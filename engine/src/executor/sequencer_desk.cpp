@@ -27,7 +27,11 @@ std::span<const std::byte> bytes_of(const Body& body) {
 }  // namespace
 
 sequencer_desk::sequencer_desk(int ranks, const protocol::sequencer_limits& limits, desk_mail& mail)
-    : mail_(mail), gone_(static_cast<std::size_t>(ranks)), sequencer_(ranks, limits), splits_(ranks), lease_wishes_(splits_, ranks) {}
+    : mail_(mail),
+      gone_(static_cast<std::size_t>(ranks)),
+      sequencer_(ranks, limits),
+      splits_(ranks),
+      lease_wishes_(splits_, ranks) {}
 
 bool sequencer_desk::is_deserted() const {
   return std::all_of(gone_.begin() + 1, gone_.end(), [](bool gone) { return gone; });

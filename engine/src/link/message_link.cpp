@@ -93,8 +93,7 @@ void message_link::wait_readable() {
 
 bool message_link::has_news() const noexcept {
   if (!is_open()) return false;
-  auto& rings = const_cast<shared_rings&>(*rings_);
-  return rings.reader().has_input() || (waiting_writable_ && rings.writer().has_room());
+  return rings_->reader().has_input() || (waiting_writable_ && rings_->writer().has_room());
 }
 
 void message_link::look() {

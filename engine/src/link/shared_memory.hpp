@@ -51,7 +51,9 @@ class shared_rings {
                owned_descriptor wakes_other, const boost::asio::any_io_executor& executor);
 
   [[nodiscard]] ring_writer& writer() noexcept { return writer_; }
+  [[nodiscard]] const ring_writer& writer() const noexcept { return writer_; }
   [[nodiscard]] ring_reader& reader() noexcept { return reader_; }
+  [[nodiscard]] const ring_reader& reader() const noexcept { return reader_; }
   /// Readable when the other end has news; what is read says how often.
   [[nodiscard]] boost::asio::posix::stream_descriptor& wake_up() noexcept { return wake_up_; }
   void wake_other() noexcept;

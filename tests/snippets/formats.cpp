@@ -43,7 +43,7 @@ namespace {
 boost::asio::awaitable<int> measure(weft::communicator comm, std::vector<std::string>) {
   const report sent{"north", {{0.5, 21.5F, 7}}, "calm"};
   co_await send_both(comm, sent);
-  std::cout << co_await receive_either(comm) << "; ";
+  std::cout << co_await receive_either(comm) << ", then ";
   std::cout << co_await receive_either(comm) << '\n';
   co_return 0;
 }

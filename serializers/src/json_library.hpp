@@ -6,6 +6,10 @@
 #define RAPIDJSON_NAMESPACE weft::serializers::rapidjson
 #define RAPIDJSON_NAMESPACE_BEGIN namespace weft::serializers::rapidjson {
 #define RAPIDJSON_NAMESPACE_END }
+// Its empty stack compares a null pointer moved by some bytes, which clang's sanitizer objects to.
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
+#endif
 #if __has_include(<rapidjson/reader.h>)
 #include <rapidjson/error/en.h>
 #include <rapidjson/memorystream.h>
@@ -16,4 +20,7 @@
 #include <cereal/external/rapidjson/memorystream.h>
 #include <cereal/external/rapidjson/reader.h>
 #include <cereal/external/rapidjson/writer.h>
+#endif
+#ifdef __clang__
+#pragma clang attribute pop
 #endif

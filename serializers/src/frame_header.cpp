@@ -15,7 +15,7 @@ void check(std::size_t offset, const char* field, std::uint64_t found, std::uint
 }
 
 std::string describe(serializer_id id) {
-  const std::string number = std::to_string(static_cast<int>(id));
+  std::string number = std::to_string(static_cast<int>(id));
   switch (id) {
     case serializer_id::cereal_binary:
       return number + " (binary)";

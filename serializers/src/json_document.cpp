@@ -25,11 +25,12 @@ constexpr unsigned parse_flags =
 /// Hears from the reader what comes next in a text, and makes the nodes of a document of it.
 class json_builder {
  public:
-  using Ch = char;
-
   json_builder(json_document& into, const rapidjson::MemoryStream& stream, std::uint64_t levels)
       : into_(into), stream_(stream), levels_(levels) {}
 
+  // What the reader calls has names of its own style.
+  // NOLINTBEGIN(readability-identifier-naming)
+  using Ch = char;
   bool Null() { return add(json_kind::null); }
   bool Bool(bool value) { return add(value ? json_kind::true_value : json_kind::false_value); }
   bool RawNumber(const char* text, std::uint32_t size, bool) { return add(json_kind::number, {text, size}); }
@@ -46,6 +47,7 @@ class json_builder {
   static bool Int64(std::int64_t) { return false; }
   static bool Uint64(std::uint64_t) { return false; }
   static bool Double(double) { return false; }
+  // NOLINTEND(readability-identifier-naming)
 
   [[nodiscard]] bool too_deep() const noexcept { return too_deep_; }
   [[nodiscard]] const std::string& repeated_key() const noexcept { return repeated_key_; }

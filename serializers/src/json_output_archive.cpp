@@ -12,11 +12,13 @@
 namespace weft::serializers {
 namespace {
 
-/// Where the library writes.
+/// Where the library writes; it calls these by names of its own style.
 struct sink {
+  // NOLINTBEGIN(readability-identifier-naming)
   using Ch = char;
   void Put(char c) { out.append(&c, 1); }
   void Flush() {}
+  // NOLINTEND(readability-identifier-naming)
   byte_buffer& out;
 };
 

@@ -9,6 +9,7 @@
 #include <weft/engine/device_buffer.hpp>
 #include <weft/engine/engine.hpp>
 #include <weft/engine/error.hpp>
+#include <weft/engine/message.hpp>
 #include <weft/engine/objects.hpp>
 #include <weft/engine/options.hpp>
 #include <weft/engine/run.hpp>

@@ -145,7 +145,8 @@ class object_receipt<Format, std::tuple<Ts...>> {
   values_type finish(engine_core& core, boost::system::error_code& code, outcome& ended) {
     if (code == errc::object_type_mismatch)
       name_types(ended.details, serializers::joined_type_names<std::remove_reference_t<Ts>...>());
-    values_type values(room_ ? std::move(room_->values) : std::move(initial_));
+    // Where the waiter leaves early, the rest may still be on its way into the objects of the room: they stay there.
+    values_type values(room_ && !code ? std::move(room_->values) : std::move(initial_));
     if (!code) {
       try {
         load(core, values, ended);

@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -224,6 +225,31 @@ TEST_CASE("a message beyond a limit of its receive fails at both ends, with the 
       auto [ahead, too] = co_await weft::recv_objects<std::vector<float>>(comm, weft::from(0, 2), bounds)(with_code);
       CHECK(ahead == weft::errc::message_too_large);
       (void)co_await weft::recv_objects<int>(comm, weft::from(0, 3));
+    }
+  });
+}
+
+TEST_CASE("a receive that ends while its ranges are landing is written to no more, and its link goes on") {
+  run_ranks(2, [](weft::communicator comm) -> asio::awaitable<void> {
+    const auto sent = numbers(std::size_t{6} << 20);
+    constexpr int rounds = 8;
+    for (int i = 1; i <= rounds; ++i) {
+      if (comm.rank() == 0) {
+        co_await weft::send_objects(comm, weft::to(1, 1), sent);
+      } else {
+        // Some of the deadlines fall into the transfer: what the result had must be free to go then.
+        const auto where = weft::from(0, 1).within(std::chrono::milliseconds(2 * i));
+        auto [code, got] = co_await weft::recv_objects<std::vector<float>>(comm, where)(with_code);
+        CHECK((!code || code == weft::errc::timed_out));
+        if (code && got.details.phase < weft::phase::matched)
+          (void)co_await weft::recv_objects<std::vector<float>>(comm, weft::from(0, 1));
+      }
+    }
+    if (comm.rank() == 0) {
+      co_await weft::send_objects(comm, weft::to(1, 2), sent);
+    } else {
+      auto [envelope, got] = co_await weft::recv_objects<std::vector<float>>(comm, weft::from(0, 2));
+      CHECK((got == sent));
     }
   });
 }

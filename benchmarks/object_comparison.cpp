@@ -224,6 +224,9 @@ asio::awaitable<void> run_rounds(const communicator& comm, std::vector<std::uniq
     }
 }
 
+// As they stand in the list of ways. Outside of the coroutine, where an enumeration can make g++ 12 break down.
+enum : std::size_t { plain, object, in_struct, plain_fresh, object_fresh, copied, map_apart, map_packed };
+
 std::string line(const std::string& name, double seconds, const char* against, double other) {
   std::array<char, 200> text{};
   std::snprintf(text.data(), text.size(), "%-44s %9.2f ms   %5.2f of the speed of %s\n", name.c_str(), seconds * 1e3,
@@ -239,7 +242,7 @@ asio::awaitable<std::string> compare_objects(weft::communicator comm) {
   const not_opted_in plain_struct{7, large.sent.samples};
   not_opted_in plain_struct_got;
   const map_of_vectors map = mixed_map();
-  enum : std::size_t { plain, object, in_struct, plain_fresh, object_fresh, copied, map_apart, map_packed };
+
   std::vector<std::unique_ptr<way>> ways;
   ways.push_back(std::make_unique<plain_buffer>("plain buffer, into existing memory", large, false));
   ways.push_back(std::make_unique<vector_object>("vector as an object, into an existing one", large, false));

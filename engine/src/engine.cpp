@@ -22,8 +22,8 @@ void resume(engine_core& core, std::uint64_t held, operation_request request) {
 void refuse(engine_core& core, std::uint64_t held, waiter* who, errc code, std::string reason) {
   core.refuse_held(held, who, code, std::move(reason));
 }
-void discard(engine_core& core, std::uint64_t held, waiter* who) {
-  core.discard_held(held, who);
+void discard(engine_core& core, std::uint64_t held) {
+  core.discard_held(held);
 }
 std::shared_ptr<device_block> allocate(engine_core& core, std::size_t bytes, element_type element) {
   return core.allocate(bytes, element);
@@ -55,8 +55,8 @@ void cancel_split(engine_core& core, waiter& who) noexcept {
 void abandon_split(engine_core& core, waiter& who) noexcept {
   core.end_split_wait(who, false);
 }
-const object_options& options_for_objects(const engine_core& core) noexcept {
-  return core.object_settings();
+const engine_options& options_of(const engine_core& core) noexcept {
+  return core.options();
 }
 void count_segments(engine_core& core, std::uint64_t landed, std::uint64_t copied) noexcept {
   core.count_segments(landed, copied);

@@ -52,7 +52,7 @@ errc engine_core::check_memory(const operation_request& request, operation_detai
   if (request.kind == payload_kind::objects) {
     shape.bytes = request.frame.size();
     for (const const_buffer_view& view : request.pieces) shape.bytes += view.size;
-    shape.head = request.frame.empty() || request.pieces.empty() ? request.head : request.frame.size();
+    shape.head = request.head;
     return errc{};
   }
   errc problem{};

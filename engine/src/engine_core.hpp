@@ -71,13 +71,13 @@ class engine_core final : public link_owner, public launch_events, public std::e
   // decisions about held messages: engine_held.cpp
   void resume(std::uint64_t held, operation_request& request);
   void refuse_held(std::uint64_t held, waiter* who, errc code, std::string reason);
-  void discard_held(std::uint64_t held, waiter* who);
+  void discard_held(std::uint64_t held);
   void tell_sender(const group& within, const operation_details& received, const boost::system::error_code& code);
 
   [[nodiscard]] int rank() const noexcept { return options_.rank; }
   [[nodiscard]] int world_size() const noexcept { return options_.world_size; }
   [[nodiscard]] const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
-  [[nodiscard]] const object_options& object_settings() const noexcept { return object_settings_; }
+  [[nodiscard]] const engine_options& options() const noexcept { return options_; }
   void count_segments(std::uint64_t landed, std::uint64_t copied) noexcept;
   [[nodiscard]] communicator_stats stats();
   [[nodiscard]] std::string_view device_name() const noexcept { return launch_->device_name(); }
@@ -228,7 +228,6 @@ class engine_core final : public link_owner, public launch_events, public std::e
 
   boost::asio::any_io_executor executor_;
   engine_options options_;
-  object_options object_settings_;
 
   std::mutex mutex_;  // guards everything below
   life life_ = life::created;

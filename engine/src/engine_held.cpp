@@ -111,8 +111,8 @@ void engine_core::tell_sender(const group& within, const operation_details& rece
   schedule();
 }
 
-void engine_core::discard_held(std::uint64_t held, waiter* who) {
-  decide(held, who, [&](operation_record& record) {
+void engine_core::discard_held(std::uint64_t held) {
+  decide(held, nullptr, [&](operation_record& record) {
     record.is_discarded = true;
     (void)endpoint_->discard_held(held, {}, actions_);
   });

@@ -74,7 +74,7 @@ void check(const engine_options& options) {
 engine_core::engine_core(asio::any_io_executor executor, engine_options options)
     : executor_(std::move(executor)),
       options_(std::move(options)),
-      object_settings_{options_.segment_threshold, options_.object_limits},
+
       deadline_timer_((check(options_), executor_)),
       incarnation_(random_number()),
       links_(static_cast<std::size_t>(options_.world_size)),

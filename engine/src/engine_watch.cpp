@@ -39,6 +39,7 @@ bool engine_core::watches(message_link& link) {
 
 // Not under the lock. One thread at a time: what others begin to watch meanwhile is watched by it.
 void engine_core::watch_links() {
+  if (options_.spin.count() == 0) return;  // without the lock: this follows every turn
   {
     const std::lock_guard lock(mutex_);
     if (watching_ || watched_.empty()) return;

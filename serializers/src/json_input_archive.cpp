@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base64.hpp"
 
+#include <weft/serializers/detail/lies_in.hpp>
 #include <weft/serializers/json_archive.hpp>
 
 #include <charconv>
-#include <functional>
+
 #include <limits>
 
 namespace weft::serializers {
 namespace {
 
 bool lies_in(std::span<const std::byte> outer, std::span<const std::byte> inner) noexcept {
-  // std::less orders all pointers, also those into different objects.
-  const std::less<> before;
-  return !inner.empty() && !before(inner.data(), outer.data()) &&
-         !before(outer.data() + outer.size(), inner.data() + inner.size());
+  return !inner.empty() && detail::lies_in(outer.data(), outer.size(), &inner.front()) &&
+         detail::lies_in(outer.data(), outer.size(), &inner.back());
 }
 
 /// Whether a text is one number of this type, and nothing else.
@@ -56,22 +55,23 @@ bool json_input_archive::take_bool() {
   return node.kind == json_kind::true_value;
 }
 
-std::int64_t json_input_archive::take_signed(std::int64_t least, std::int64_t most, std::string_view type) {
+template <class T>
+T json_input_archive::take_integer(T least, T most, std::string_view type) {
+  const json_node& node = take();
+  T value = 0;
+  const bool is_number = node.kind == json_kind::number;
+  if (is_number && read_number(document_.text(node), value) && value >= least && value <= most) return value;
   const std::string expected = "an integer from " + std::to_string(least) + " to " + std::to_string(most);
-  const json_node& node = take(json_kind::number, expected);
-  std::int64_t value = 0;
-  if (!read_number(document_.text(node), value) || value < least || value > most)
-    fail("the number " + shortened(document_.text(node)), expected + " (" + std::string(type) + ")");
-  return value;
+  if (!is_number) fail_kind(node, expected);
+  fail("the number " + shortened(document_.text(node)), expected + " (" + std::string(type) + ")");
+}
+
+std::int64_t json_input_archive::take_signed(std::int64_t least, std::int64_t most, std::string_view type) {
+  return take_integer(least, most, type);
 }
 
 std::uint64_t json_input_archive::take_unsigned(std::uint64_t most, std::string_view type) {
-  const std::string expected = "an integer from 0 to " + std::to_string(most);
-  const json_node& node = take(json_kind::number, expected);
-  std::uint64_t value = 0;
-  if (!read_number(document_.text(node), value) || value > most)
-    fail("the number " + shortened(document_.text(node)), expected + " (" + std::string(type) + ")");
-  return value;
+  return take_integer(std::uint64_t{0}, most, type);
 }
 
 template <class T>
@@ -113,11 +113,15 @@ void json_input_archive::take_bytes(std::span<std::byte> into) {
     fail("the string \"" + shortened(text) + '"', "base64 of " + std::to_string(into.size()) + " bytes");
 }
 
-std::uint32_t json_input_archive::begin_array() {
-  const json_node& node = take(json_kind::array, "an array");
+void json_input_archive::check_elements(const json_node& node) const {
   if (node.size > limits_.max_elements)
     throw limit_exceeded(reached_.offset(), "max_elements", node.size, limits_.max_elements,
                          "elements in one container");
+}
+
+std::uint32_t json_input_archive::begin_array() {
+  const json_node& node = take(json_kind::array, "an array");
+  check_elements(node);
   open(node);
   return node.size;
 }
@@ -131,9 +135,7 @@ void json_input_archive::begin_array(std::uint32_t size) {
 
 std::uint32_t json_input_archive::begin_object() {
   const json_node& node = take(json_kind::object, "an object");
-  if (node.size > limits_.max_elements)
-    throw limit_exceeded(reached_.offset(), "max_elements", node.size, limits_.max_elements,
-                         "elements in one container");
+  check_elements(node);
   open(node);
   return node.size;
 }
@@ -157,9 +159,7 @@ void json_input_archive::begin_class(std::span<const std::byte> extent) {
 std::uint32_t json_input_archive::size_of_class() const {
   const json_node& node = document_[levels_.back().node];
   if (node.kind != json_kind::array) fail_kind(node, "an array");
-  if (node.size > limits_.max_elements)
-    throw limit_exceeded(reached_.offset(), "max_elements", node.size, limits_.max_elements,
-                         "elements in one container");
+  check_elements(node);
   return node.size;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/serializers/segments.hpp>
 
+#include <weft/serializers/detail/lies_in.hpp>
+
 #include <algorithm>
 #include <cstring>
-#include <functional>
+
 #include <string>
 
 namespace weft::serializers {
@@ -11,17 +13,10 @@ namespace {
 
 using size_entry = std::uint64_t;
 
-bool lies_in(const segment& outer, const void* data) noexcept {
-  // std::less orders all pointers, also those into different objects.
-  const auto* at = static_cast<const std::byte*>(data);
-  const std::less<> before;
-  return !before(at, outer.data) && before(at, outer.data + outer.bytes);
-}
-
 }  // namespace
 
 bool segment_list::lies_in_excluded(const void* data) const noexcept {
-  return lies_in(excluded_, data);
+  return detail::lies_in(excluded_.data, excluded_.bytes, data);
 }
 
 void segment_reader::read_table(reader& table, const limits& bounds) {
@@ -63,13 +58,13 @@ const std::byte* segment_reader::next(const reader& in, std::uint64_t bytes) {
 }
 
 void segment_reader::land(void* data, std::size_t bytes, const void* holder, std::size_t holder_bytes) {
-  const bool within = lies_in({static_cast<const std::byte*>(holder), holder_bytes}, data);
-  if (within && !stays(data)) throw cannot_land();
+  if (detail::lies_in(holder, holder_bytes, data) && !stays(data)) throw cannot_land();
   places_.push_back({static_cast<std::byte*>(data), bytes});
 }
 
 bool segment_reader::stays(const void* data) const noexcept {
-  return std::any_of(fixed_.begin(), fixed_.end(), [data](const segment& one) { return lies_in(one, data); });
+  return std::any_of(fixed_.begin(), fixed_.end(),
+                     [data](const segment& one) { return detail::lies_in(one.data, one.bytes, data); });
 }
 
 void segment_reader::expect_end(const reader& in) const {

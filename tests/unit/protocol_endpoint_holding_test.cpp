@@ -226,7 +226,6 @@ TEST_CASE("a close ends what is held, and what would have been") {
   held.group[1].close();
   CHECK(held.received->failed_as(errc::closed));
 
-  half_received streaming(route::host, 20, "a head that may be long, and a body");
   simulated_group group(2);
   const auto& received = group[1].receive(from(0, 1), 0, wanted);
   (void)group[0].send(to(1, 1).via(route::host), payload(30), objects_with_head(20));

@@ -14,6 +14,9 @@ namespace weft::detail {
 
 using stream_socket = boost::asio::generic::stream_protocol::socket;
 
+/// Buffers that one system call takes: Asio passes on at most 64.
+inline constexpr std::size_t most_buffers = 48;
+
 /// What a non-blocking read or write did. `bytes` may be zero with a clear `code`: it would have blocked.
 struct io_result {
   std::size_t bytes = 0;

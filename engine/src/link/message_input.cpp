@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "link/message_input.hpp"
 
+#include "link/byte_stream.hpp"
+
 #include "protocol/messages.hpp"
 
 #include <algorithm>
@@ -14,8 +16,6 @@ using protocol::message_header;
 // A message is a body of at most a few kilobytes, or an announcement with its inline payload. One that is not whole
 // must fit beside what the next read brings.
 constexpr std::size_t largest_body = read_space / 2 - sizeof(message_header);
-// Buffers that one system call takes: Asio passes on at most 64.
-constexpr std::size_t most_buffers = 48;
 
 // Shared by all links of a thread, because it is empty between turns.
 std::span<std::byte> read_scratch() {

@@ -20,8 +20,6 @@ using protocol::message_header;
 constexpr std::size_t turn_bytes = std::size_t{1} << 20;
 // A piece of payload: small messages wait no longer than it takes to write one.
 constexpr std::uint64_t piece_bytes = std::uint64_t{256} << 10;
-// Buffers that one system call takes: Asio passes on at most 64.
-constexpr std::size_t most_buffers = 48;
 
 }  // namespace
 
@@ -71,22 +69,15 @@ void message_link::fail(boost::system::error_code code) {
   owner_.on_link_closed(*this, code);
 }
 
-// ---- reading
-
-void message_link::wait_readable() {
-  if (!is_open()) return;
-  if (rings_) {
-    await_wake_up();
-    if (!owner_.watches(*this)) sleep();
-    return;
-  }
-  socket_.async_wait(stream_socket::wait_read,
-                     [self = shared_from_this(), keep = keep_owner_](const boost::system::error_code& code) {
-                       if (code) return;
-                       self->owner_.begin_turn();
-                       if (self->is_open()) self->read_turn();
-                       self->owner_.end_turn();
-                     });
+template <class Step>
+auto message_link::in_turn(Step step) {
+  return [self = shared_from_this(), keep = keep_owner_, step](const boost::system::error_code& code = {},
+                                                               std::size_t = 0) {
+    if (code) return;
+    self->owner_.begin_turn();
+    step(*self);
+    self->owner_.end_turn();
+  };
 }
 
 // ---- over shared memory
@@ -116,37 +107,26 @@ void message_link::sleep() {
 // The executor has its turn in between.
 void message_link::look_again() {
   if (std::exchange(looks_again_, true)) return;
-  boost::asio::post(socket_.get_executor(), [self = shared_from_this(), keep = keep_owner_] {
-    self->owner_.begin_turn();
-    self->looks_again_ = false;
-    self->look();
-    self->owner_.end_turn();
-  });
+  boost::asio::post(socket_.get_executor(), in_turn([](message_link& self) {
+                      self.looks_again_ = false;
+                      self.look();
+                    }));
 }
 
 void message_link::await_wake_up() {
   if (std::exchange(awaits_wake_up_, true)) return;
-  rings_->wake_up().async_read_some(
-      boost::asio::buffer(&wake_ups_, sizeof wake_ups_),
-      [self = shared_from_this(), keep = keep_owner_](const boost::system::error_code& code, std::size_t) {
-        if (code) return;
-        self->owner_.begin_turn();
-        self->awaits_wake_up_ = false;
-        self->look();
-        self->owner_.end_turn();
-      });
+  rings_->wake_up().async_read_some(boost::asio::buffer(&wake_ups_, sizeof wake_ups_), in_turn([](message_link& self) {
+                                      self.awaits_wake_up_ = false;
+                                      self.look();
+                                    }));
 }
 
 // Nothing is said on the socket any more: when it can be read, it has ended, or its other end breaks the rules.
 void message_link::await_end() {
-  socket_.async_wait(stream_socket::wait_read,
-                     [self = shared_from_this(), keep = keep_owner_](const boost::system::error_code& code) {
-                       if (code) return;
-                       self->owner_.begin_turn();
-                       self->other_has_ended_ = true;
-                       self->look();
-                       self->owner_.end_turn();
-                     });
+  socket_.async_wait(stream_socket::wait_read, in_turn([](message_link& self) {
+                       self.other_has_ended_ = true;
+                       self.look();
+                     }));
 }
 
 template <class Buffers>
@@ -170,7 +150,19 @@ io_result message_link::write_some(const Buffers& buffers) {
   return {written->bytes, {}, written->bytes == 0};
 }
 
-// ---- reading a turn
+// ---- reading
+
+void message_link::wait_readable() {
+  if (!is_open()) return;
+  if (rings_) {
+    await_wake_up();
+    if (!owner_.watches(*this)) sleep();
+    return;
+  }
+  socket_.async_wait(stream_socket::wait_read, in_turn([](message_link& self) {
+                       if (self.is_open()) self.read_turn();
+                     }));
+}
 
 void message_link::read_turn() {
   const auto alive = shared_from_this();  // a message may make the owner drop the link
@@ -214,14 +206,10 @@ void message_link::wait_writable() {
     if (!rings_->writer().fall_asleep()) look_again();
     return;
   }
-  socket_.async_wait(stream_socket::wait_write,
-                     [self = shared_from_this(), keep = keep_owner_](const boost::system::error_code& code) {
-                       if (code) return;
-                       self->owner_.begin_turn();
-                       self->waiting_writable_ = false;
-                       self->flush();
-                       self->owner_.end_turn();
-                     });
+  socket_.async_wait(stream_socket::wait_write, in_turn([](message_link& self) {
+                       self.waiting_writable_ = false;
+                       self.flush();
+                     }));
 }
 
 // True while the kernel takes more.

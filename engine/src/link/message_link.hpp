@@ -114,6 +114,9 @@ class message_link final : public std::enable_shared_from_this<message_link>, pr
 
   void wait_readable();
   void wait_writable();
+  /// A handler that takes `step` in a turn of the owner's, unless what was awaited has failed.
+  template <class Step>
+  [[nodiscard]] auto in_turn(Step step);
   void await_wake_up();
   void await_end();
   void look_again();

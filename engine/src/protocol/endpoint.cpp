@@ -109,7 +109,7 @@ void endpoint::announce_to_self(operation_id id, operation& op, announce body, a
   const std::uint32_t message = messages_.hold(self_, body);
   if (const auto receive = queue_.arrive(message))
     return match(operations_.name_of(*receive), message, payload_place::kept, out);
-  if (queue_.unexpected_count() > limits_.max_unmatched) return fail_send(id, errc::too_many_unmatched, out);
+  if (queue_.unexpected_count() > limits_.max_unmatched) return end_send(id, errc::too_many_unmatched, out);
   // What is kept of one's own messages is bounded like what is kept of others'.
   std::size_t& credit_left = peer_at(self_).credit;
   if (op.route != weft::route::inlined || !op.ready || body.wants_verdict != 0 || body.bytes > credit_left) return;
@@ -163,7 +163,7 @@ void endpoint::cancel(operation_id id, errc why, actions& out) {
   if (op == nullptr || op->leaving != errc{}) return;
   const bool receiving = op->details.operation == operation_kind::receive;
   if (op->state == operation_state::unmatched && receiving) return fail_receive(id, why, out);
-  if (!receiving && is_mutated(mutation::forget_on_cancel)) return fail_send(id, why, out);
+  if (!receiving && is_mutated(mutation::forget_on_cancel)) return end_send(id, why, out);
   op->leaving = why;
   if (op->is_held && op->has_head) {
     (void)discard_held(id, why, out);
@@ -193,7 +193,7 @@ void endpoint::close(actions& out) {
     if (op->details.operation == operation_kind::receive)
       fail_receive(id, errc::closed, out);
     else
-      fail_send(id, errc::closed, out);
+      end_send(id, errc::closed, out);
   }
 }
 

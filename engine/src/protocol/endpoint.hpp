@@ -167,7 +167,6 @@ class endpoint {
   void head_arrived(operation_id receive, std::uint32_t message, actions& out);
   void start_stream(operation& op, int peer, const clear& body, std::uint64_t offset, std::uint64_t bytes,
                     actions& out);
-  void end_send(operation_id id, boost::system::error_code code, actions& out);
   void carry_if_ready(operation_id receive, actions& out);
   void carry_inline(operation_id receive, std::uint32_t message, payload_place place, actions& out);
   void carry_on_link(operation_id receive, std::uint32_t message, actions& out);
@@ -188,7 +187,7 @@ class endpoint {
   void discard(std::uint32_t message, actions& out);
   void give_credit(int source, const announce& body, actions& out);
   void fail_receive(operation_id id, errc code, actions& out);
-  void fail_send(operation_id id, errc code, actions& out) { end_send(id, code, out); }
+  void end_send(operation_id id, boost::system::error_code code, actions& out);
   void fail_those_alone(actions& out);
   [[nodiscard]] bool is_alone(group_number group) const;
   void become_matched(operation& op) noexcept;

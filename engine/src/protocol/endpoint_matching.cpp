@@ -252,7 +252,7 @@ bool endpoint::on_withdrawn(int peer, const withdrawn& body, actions& out) {
   const operation* op = find(body.send, operation_kind::send, peer);
   if (op == nullptr) return true;  // it has ended meanwhile
   if (op->leaving == errc{} || op->state == operation_state::matched) return false;
-  fail_send(body.send, op->leaving, out);
+  end_send(body.send, op->leaving, out);
   return true;
 }
 

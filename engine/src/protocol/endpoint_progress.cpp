@@ -69,7 +69,7 @@ bool endpoint::on_refused(int peer, const refused& body, std::string_view reason
     op->details.there = wanted;
     op->details.reason = reason;
     op->details.phase = phase_of(code);
-    fail_send(body.send, code, out);
+    end_send(body.send, code, out);
     return true;
   }
   action late{.type = action_type::report_late, .peer = peer, .code = code};
@@ -149,7 +149,7 @@ void endpoint::on_stream_sent(operation_id id, actions& out) {
   if (op->has_body) return complete(id, {}, out);
   op->state = operation_state::unmatched;  // for the receiver to ask for the rest, or for the log
   --in_flight_;
-  if (closed_) fail_send(id, errc::closed, out);
+  if (closed_) end_send(id, errc::closed, out);
 }
 
 void endpoint::on_transferred(operation_id id, boost::system::error_code code, actions& out) {

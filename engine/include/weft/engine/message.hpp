@@ -146,7 +146,7 @@ class message {
   /// It counts as received; what has not arrived of it is not sent.
   void discard() {
     const detail::place within = place();
-    if (claim_.holds()) detail::discard(*within.core, claim_.take(), nullptr);
+    if (claim_.holds()) detail::discard(*within.core, claim_.take());
   }
   /// Its sender fails with `errc::refused` and this reason, up to 1,024 characters of it, and what has not arrived is
   /// not sent. A sender whose send was complete hears of it by `engine_options::late_error`.

@@ -74,7 +74,7 @@ struct engine_options {
   /// MiB for each peer that this rank has a link to. Where the other end does not want it, or cannot, the socket does.
   bool shared_memory = true;
   /// How long the loop watches links over shared memory for what comes next before it sleeps, at most; 0: it sleeps at
-  /// once. A message then costs no system call, but for as long as it lasts the loop does nothing else, and its
+  /// once. Nobody need be woken then, but for as long as it lasts the loop does nothing else, and its
   /// processor nothing but wait: a few tens of microseconds are plenty. It adapts: where watching does not pay, because
   /// answers take longer or others need the processor, it stops until it would.
   std::chrono::microseconds spin{0};

@@ -9,7 +9,6 @@ namespace {
 // A channel gives way to others after that much.
 constexpr std::size_t turn_bytes = std::size_t{4} << 20;
 constexpr std::size_t call_bytes = std::size_t{1} << 20;
-constexpr std::size_t most_buffers = 48;
 
 }  // namespace
 

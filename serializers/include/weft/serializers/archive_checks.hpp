@@ -3,12 +3,17 @@
 
 #include <weft/serializers/binary_archive.hpp>
 #include <weft/serializers/class_version.hpp>
-#include <weft/serializers/late_delivery.hpp>
 #include <weft/serializers/object_checks.hpp>
 
 #include <cereal/types/base_class.hpp>
 
+#include <deque>
+#include <list>
+#include <map>
+#include <string>
 #include <type_traits>
+#include <unordered_map>
+#include <vector>
 
 // cereal calls `prologue` before and `epilogue` after it loads a value: the place to count the depth and to tell
 // `pointer_guard` which pointer is being loaded. When loading throws, no epilogue follows, and the archive is of no
@@ -31,6 +36,24 @@ template <range_element T, class A>
 inline constexpr bool is_plain_range<std::vector<T, A>> = true;
 template <class T, class Traits, class A>
 inline constexpr bool is_plain_range<std::basic_string<T, Traits, A>> = true;
+
+/// Containers whose elements lie elsewhere, and last as long.
+template <class T>
+inline constexpr bool is_std_container = false;
+template <class T, class A>
+inline constexpr bool is_std_container<std::vector<T, A>> = true;
+template <class T, class A>
+inline constexpr bool is_std_container<std::deque<T, A>> = true;
+template <class T, class A>
+inline constexpr bool is_std_container<std::list<T, A>> = true;
+template <class K, class V, class C, class A>
+inline constexpr bool is_std_container<std::map<K, V, C, A>> = true;
+template <class K, class V, class C, class A>
+inline constexpr bool is_std_container<std::multimap<K, V, C, A>> = true;
+template <class K, class V, class H, class E, class A>
+inline constexpr bool is_std_container<std::unordered_map<K, V, H, E, A>> = true;
+template <class K, class V, class H, class E, class A>
+inline constexpr bool is_std_container<std::unordered_multimap<K, V, H, E, A>> = true;
 
 template <class T>
 inline constexpr bool is_lender = counts_as_object<T> && !is_base_wrapper<T> && !is_plain_range<T>;

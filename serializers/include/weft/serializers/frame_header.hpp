@@ -47,22 +47,21 @@ class frame_writer {
   }
 
   /// The body is complete: writes its length into the header.
-  void finish() noexcept {
-    header_.body_bytes = out_.size() - begin_ - sizeof header_;
-    std::memcpy(out_.data() + begin_, &header_, sizeof header_);
-    finished_ = true;
-  }
+  void finish() noexcept { write_header(out_.size()); }
 
   /// The same for a body some of whose ranges travel behind the frame.
   void finish(const segment_list& segments) {
     const std::size_t body_end = out_.size();
     for (const segment& one : segments.segments()) out_.append(static_cast<std::uint64_t>(one.bytes));
+    write_header(body_end);
+  }
+
+ private:
+  void write_header(std::size_t body_end) noexcept {
     header_.body_bytes = body_end - begin_ - sizeof header_;
     std::memcpy(out_.data() + begin_, &header_, sizeof header_);
     finished_ = true;
   }
-
- private:
   byte_buffer& out_;
   std::size_t begin_;
   frame_header header_;

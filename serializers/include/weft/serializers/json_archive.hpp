@@ -233,7 +233,10 @@ class json_input_archive : public cereal::InputArchive<json_input_archive, cerea
   [[nodiscard]] const json_node& take(json_kind kind, std::string_view expected);
   [[nodiscard]] bool next_is(json_kind kind);
   template <class T>
+  T take_integer(T least, T most, std::string_view type);
+  template <class T>
   T take_floating(std::string_view type);
+  void check_elements(const json_node& node) const;
   void open(const json_node& node);
   void leave();
   [[nodiscard]] std::string path() const;

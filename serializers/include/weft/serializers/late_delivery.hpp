@@ -118,24 +118,6 @@ struct loads_late<std::unique_ptr<T, Deleter>> : std::bool_constant<late_deliver
 template <class T>
 struct loads_late<std::shared_ptr<T>> : std::bool_constant<late_delivery<T> && !std::is_polymorphic_v<T>> {};
 
-/// Containers whose elements lie elsewhere, and last as long.
-template <class T>
-inline constexpr bool is_std_container = false;
-template <class T, class A>
-inline constexpr bool is_std_container<std::vector<T, A>> = true;
-template <class T, class A>
-inline constexpr bool is_std_container<std::deque<T, A>> = true;
-template <class T, class A>
-inline constexpr bool is_std_container<std::list<T, A>> = true;
-template <class K, class V, class C, class A>
-inline constexpr bool is_std_container<std::map<K, V, C, A>> = true;
-template <class K, class V, class C, class A>
-inline constexpr bool is_std_container<std::multimap<K, V, C, A>> = true;
-template <class K, class V, class H, class E, class A>
-inline constexpr bool is_std_container<std::unordered_map<K, V, H, E, A>> = true;
-template <class K, class V, class H, class E, class A>
-inline constexpr bool is_std_container<std::unordered_multimap<K, V, H, E, A>> = true;
-
 }  // namespace detail
 
 }  // namespace weft::serializers

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <weft/serializers/detail/lies_in.hpp>
+
 #include <array>
 #include <cstddef>
-#include <functional>
 
 namespace weft::serializers {
 
@@ -22,16 +23,10 @@ class lenders {
   /// An object is about to be saved, or has been.
   /// @{
   void enter(const void* object, std::size_t bytes, lending how) noexcept {
-    const bool lasts = lasting(object);
-    if (depth_ < path_.size()) path_[depth_] = {static_cast<const std::byte*>(object), bytes, how, lasts};
-    ++depth_;
+    push({object, bytes, how, lasting(object)});
   }
   /// What an owning pointer points to.
-  void enter_owned() noexcept {
-    const bool lasts = depth_ == 0 || (depth_ <= path_.size() && path_[depth_ - 1].lasts);
-    if (depth_ < path_.size()) path_[depth_] = {nullptr, 0, lending::others, lasts};
-    ++depth_;
-  }
+  void enter_owned() noexcept { push({nullptr, 0, lending::others, innermost_lasts()}); }
   void leave() noexcept { --depth_; }
   /// @}
 
@@ -46,20 +41,25 @@ class lenders {
 
  private:
   struct step {
-    const std::byte* begin;
+    const void* begin;
     std::size_t bytes;
     lending how;
     bool lasts;
   };
 
+  void push(const step& next) noexcept {
+    if (depth_ < path_.size()) path_[depth_] = next;
+    ++depth_;
+  }
+  [[nodiscard]] bool innermost_lasts() const noexcept {
+    return depth_ == 0 || (depth_ <= path_.size() && path_[depth_ - 1].lasts);
+  }
+
   [[nodiscard]] bool lasting(const void* data) const noexcept {
+    if (!innermost_lasts()) return false;
     if (depth_ == 0) return true;
-    if (depth_ > path_.size()) return false;
     const step& within = path_[depth_ - 1];
-    if (!within.lasts || within.how == lending::others) return within.lasts;
-    const auto* at = static_cast<const std::byte*>(data);
-    const std::less<> before;  // orders all pointers, also those into different objects
-    return !before(at, within.begin) && before(at, within.begin + within.bytes);
+    return within.how == lending::others || detail::lies_in(within.begin, within.bytes, data);
   }
 
   // Deeper objects are copied. No heap: small messages are to cost no allocation.

@@ -56,13 +56,6 @@ class segment_list {
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   /// @}
 
-  /// Forgets them and keeps the memory.
-  void clear() noexcept {
-    segments_.clear();
-    bytes_ = 0;
-    excluded_ = {};
-  }
-
  private:
   [[nodiscard]] bool lies_in_excluded(const void* data) const noexcept;
 

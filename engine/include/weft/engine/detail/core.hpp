@@ -8,7 +8,6 @@
 #include <weft/engine/peer.hpp>
 #include <weft/engine/stats.hpp>
 #include <weft/serializers/byte_buffer.hpp>
-#include <weft/serializers/segments.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/cancellation_type.hpp>
@@ -20,6 +19,10 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+namespace weft {
+struct engine_options;
+}
 
 /// The seam between the templates of the public face and the engine, which is compiled once.
 namespace weft::detail {
@@ -41,12 +44,6 @@ struct group {
   [[nodiscard]] bool has(int which) const noexcept { return which >= 0 && which < size(); }
   /// The rank in this group of a rank of the engine's; -1 where it is none.
   [[nodiscard]] int rank_of(int world_rank) const noexcept;
-};
-
-/// What objects need of the options.
-struct object_options {
-  std::size_t segment_threshold = serializers::default_segment_threshold;
-  serializers::limits limits{};
 };
 
 /// One rank's place in a group: what a communicator is a handle to. Without a core once it was moved from.
@@ -111,7 +108,7 @@ struct operation_request {
   std::uint64_t fingerprint = 0;
   std::span<const const_buffer_view> pieces;  ///< read only during the call that starts; a receive writes to them
   serializers::byte_buffer frame;             ///< objects to send; pieces are what travels behind it
-  std::uint64_t head = 0;                     ///< of objects whose frame is the first piece: its size, if more follow
+  std::uint64_t head = 0;                     ///< of objects that come in two parts: the size of their frame
   bool borrows = false;                       ///< objects: the pieces are memory of the caller's
   bool examines = false;                      ///< a receive that is held as soon as it is matched
   std::shared_ptr<owned_memory> owner;        ///< kept until the operation is over
@@ -145,8 +142,8 @@ void start(engine_core& core, std::span<operation_request> requests);
 void resume(engine_core& core, std::uint64_t held, operation_request request);
 /// It fails at both ends, for that reason. Nobody need wait.
 void refuse(engine_core& core, std::uint64_t held, waiter* who, errc code, std::string reason);
-/// It counts as received at the other end. Nobody need wait.
-void discard(engine_core& core, std::uint64_t held, waiter* who);
+/// It counts as received at the other end. Nobody waits.
+void discard(engine_core& core, std::uint64_t held);
 /// Asks for an early end. The waiter is still completed once. `total` alone asks for an end without any effect; partial
 /// and terminal also let the waiter of an owned buffer leave before a transfer that cannot be taken back.
 void cancel(engine_core& core, waiter& who, boost::asio::cancellation_type kinds) noexcept;
@@ -165,8 +162,7 @@ void start_reserve(engine_core& core, waiter& who, const group& within, std::spa
 void cancel_reserve(engine_core& core, waiter& who) noexcept;
 void abandon_reserve(engine_core& core, waiter& who) noexcept;
 
-/// What the engine's options say of objects.
-[[nodiscard]] const object_options& options_for_objects(const engine_core& core) noexcept;
+[[nodiscard]] const engine_options& options_of(const engine_core& core) noexcept;
 /// Bytes of segments that came directly into objects, and those that were copied there.
 void count_segments(engine_core& core, std::uint64_t landed, std::uint64_t copied) noexcept;
 

@@ -55,7 +55,7 @@ class send_to_many_source : public operation_source_base {
     one.views = view_list(std::move(pieces));
     one.kind = payload_kind::objects;
     one.fingerprint = serializers::type_fingerprint<std::remove_cvref_t<Stored>...>();
-    one.head = bytes.segments.empty() ? 0 : bytes.frame.size();
+    one.head = bytes.head();
     one.borrows = one.head != 0 && (std::is_reference_v<Stored> || ...);
     one.owner = std::move(shared);
     std::vector<batch_item> all(where_.ranks.size(), one);

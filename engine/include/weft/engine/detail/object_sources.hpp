@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/engine/detail/sources.hpp>
+#include <weft/engine/options.hpp>
 #include <weft/serializers/fingerprint.hpp>
 #include <weft/serializers/frame.hpp>
 
@@ -24,12 +25,15 @@ namespace weft::detail {
 struct serialized_objects {
   serializers::byte_buffer frame;
   std::vector<const_buffer_view> segments;
+
+  /// What the receiver needs first; 0 where there is nothing else.
+  [[nodiscard]] std::size_t head() const noexcept { return segments.empty() ? 0 : frame.size(); }
 };
 
 /// Serializes objects that stay until they are sent, but for those in `moving`, which is about to be moved.
 template <class Format, class... Ts>
 void serialize(serialized_objects& into, engine_core& core, std::span<const std::byte> moving, const Ts&... objects) {
-  serializers::segment_list list(options_for_objects(core).segment_threshold);
+  serializers::segment_list list(options_of(core).segment_threshold);
   list.exclude(moving.data(), moving.size());
   Format::encode(into.frame, list, objects...);
   into.segments.reserve(list.segments().size());
@@ -69,9 +73,10 @@ class send_objects_source : public operation_source_base {
     wanted.set(where_);
     wanted.kind = payload_kind::objects;
     wanted.fingerprint = serializers::type_fingerprint<std::remove_cvref_t<Stored>...>();
-    wanted.frame = std::move(serialized.frame);
     wanted.pieces = serialized.segments;
-    if (!serialized.segments.empty()) keep_alive(wanted);
+    wanted.head = serialized.head();
+    wanted.frame = std::move(serialized.frame);
+    if (wanted.head != 0) keep_alive(wanted);
     begin(std::move(wanted), who);
   }
   [[nodiscard]] static sent finish(const boost::system::error_code& code, outcome&& ended) {
@@ -185,7 +190,7 @@ class object_receipt<Format, std::tuple<Ts...>> {
   };
 
   [[nodiscard]] const serializers::limits& limits_of(const engine_core& core) const {
-    return bounds_ ? *bounds_ : options_for_objects(core).limits;
+    return bounds_ ? *bounds_ : options_of(core).object_limits;
   }
 
   void make_room(const serializers::limits& bounds, std::uint64_t rest) {

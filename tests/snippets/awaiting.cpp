@@ -8,6 +8,7 @@
 #include <boost/asio/use_future.hpp>
 
 #include <iostream>
+#include <syncstream>
 #include <vector>
 
 namespace {
@@ -23,7 +24,7 @@ void print_what_comes(weft::communicator comm, std::vector<int>& numbers) {
     if (code)
       std::cerr << weft::describe(code, result.details) << '\n';
     else
-      std::cout << "a handler got " << numbers.size() << " numbers from rank " << result.source << '\n';
+      std::osyncstream(std::cout) << numbers.size() << " numbers from rank " << result.source << '\n';
   };
   comm.recv(numbers, weft::from(weft::any_source, 2))(print);
 }
@@ -53,7 +54,8 @@ int main() {
     print_what_comes(comm, numbers);
     const std::vector<int> three{1, 2, 3};
     comm.send(three, weft::to(comm.rank(), 2))(boost::asio::use_future).get();
-    std::cout << "the answer is " << boost::asio::co_spawn(pool, ask(comm, 42), boost::asio::use_future).get() << '\n';
+    const int answer = boost::asio::co_spawn(pool, ask(comm, 42), boost::asio::use_future).get();
+    std::osyncstream(std::cout) << "the answer is " << answer << '\n';
     boost::asio::co_spawn(pool, engine.close(), boost::asio::use_future).get();
   }
   pool.join();

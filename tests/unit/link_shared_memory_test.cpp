@@ -7,6 +7,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/connect_pair.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
 
 #include <doctest/doctest.h>
 
@@ -20,7 +22,10 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <functional>
+#include <latch>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace weft::detail;
@@ -118,7 +123,7 @@ constexpr std::size_t honest_size = 2 * sizeof(ring_memory);
 
 /// Counts what a link brings.
 struct counting_owner final : link_owner {
-  void begin_turn() override {}
+  void begin_turn() override { before_turn(); }
   void end_turn() override {}
   bool on_message(message_link&, std::uint8_t type, std::span<const std::byte>) override {
     types.push_back(type);
@@ -128,7 +133,14 @@ struct counting_owner final : link_owner {
 
   std::vector<int> types;
   boost::system::error_code closed;
+  std::function<void()> before_turn = [] {};
 };
+
+/// Takes the byte for which a socket has been found readable.
+void take_byte(int socket) {
+  char byte = 0;
+  CHECK(::recv(socket, &byte, 1, MSG_DONTWAIT) == 1);
+}
 
 }  // namespace
 
@@ -218,6 +230,58 @@ TEST_CASE("what was said before the end of a link is heard, and then its end") {
   both.settle();
   CHECK(owner.types == std::vector{1, 2, 3});
   CHECK(owner.closed == asio::error::eof);
+}
+
+// Where several threads run an io_context, Asio can report as new what another of them has read meanwhile.
+TEST_CASE("a socket that was readable when it was looked at, and is not any more, has not ended") {
+  ends both;
+  const std::array<char, 1> word{'?'};
+  SUBCASE("under a link") {
+    both.begin(both.first, &offer_rings, true);
+    both.begin(both.second, &take_rings, true);
+    both.settle();
+    counting_owner owner;
+    stream_socket socket = both.first.stream->release();
+    const int same = ::dup(socket.native_handle());
+    const auto link = std::make_shared<message_link>(std::move(socket), 1, owner, nullptr, std::move(both.first.rings));
+    link->start();
+    owner.before_turn = [&] {
+      take_byte(same);
+      owner.before_turn = [] {};
+    };
+    CHECK(both.second.stream->socket().send(asio::buffer(word)) == 1);
+    both.settle();
+    CHECK_FALSE(owner.closed);
+    ::close(same);
+    both.second.stream.reset();
+    both.settle();
+    CHECK(owner.closed == asio::error::eof);
+  }
+  SUBCASE("before there is one") {
+    // The handler has to wait for its strand while the byte goes.
+    const auto strand = asio::make_strand(both.context);
+    asio::co_spawn(strand, both.run(both.second, &take_rings, true),
+                   [&](const std::exception_ptr& thrown) { both.second.problem = thrown; });
+    both.settle();
+    std::latch held(1);
+    std::latch gone(1);
+    asio::post(strand, [&] {
+      held.count_down();
+      gone.wait();
+    });
+    std::thread holder([&] { both.context.run_one(); });
+    held.wait();
+    CHECK(both.first.stream->socket().send(asio::buffer(word)) == 1);
+    while (both.context.poll() != 0) {}
+    take_byte(both.second.stream->socket().native_handle());
+    gone.count_down();
+    holder.join();
+    both.settle();
+    CHECK(both.second.problem == nullptr);
+    both.begin(both.first, &offer_rings, true);
+    both.settle();
+    CHECK(both.second.rings);
+  }
 }
 
 TEST_CASE("a ring that is scribbled on ends its link") {

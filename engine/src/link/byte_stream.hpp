@@ -39,6 +39,15 @@ io_result read_now(stream_socket& socket, const Buffers& buffers) {
   return detail_io::classify(bytes, code);
 }
 
+/// Whether there is something to read, or the end of the stream. A wait for it may end without: where several threads
+/// run one io_context, Asio can take the readiness of bytes that another has read meanwhile for a new one's.
+inline bool is_readable(stream_socket& socket) {
+  char byte = 0;
+  boost::system::error_code code;
+  (void)socket.receive(boost::asio::buffer(&byte, 1), stream_socket::message_peek, code);
+  return !detail_io::classify(0, code).would_block;
+}
+
 /// Writes what the kernel takes at once.
 template <class Buffers>
 io_result write_now(stream_socket& socket, const Buffers& buffers) {

@@ -164,7 +164,9 @@ asio::awaitable<std::optional<int>> gathering::admit(const hello& client, timed_
 asio::awaitable<void> gathering::stay(stream_socket& socket) {
   waiting_.insert(&socket);
   error_code woken;
-  co_await socket.async_wait(stream_socket::wait_read, asio::redirect_error(asio::use_awaitable, woken));
+  do {
+    co_await socket.async_wait(stream_socket::wait_read, asio::redirect_error(asio::use_awaitable, woken));
+  } while (!woken && life_ == life::open && !is_readable(socket));
   waiting_.erase(&socket);
 }
 

@@ -124,6 +124,8 @@ void message_link::await_wake_up() {
 // Nothing is said on the socket any more: when it can be read, it has ended, or its other end breaks the rules.
 void message_link::await_end() {
   socket_.async_wait(stream_socket::wait_read, in_turn([](message_link& self) {
+                       if (!self.is_open()) return;
+                       if (!is_readable(self.socket_)) return self.await_end();
                        self.other_has_ended_ = true;
                        self.look();
                      }));

@@ -178,7 +178,9 @@ asio::awaitable<std::optional<shared_rings>> offer_rings(timed_stream& stream, b
 
 asio::awaitable<std::optional<shared_rings>> take_rings(timed_stream& stream, bool wanted,
                                                         asio::any_io_executor executor, std::string& why_not) {
-  co_await stream.socket().async_wait(stream_socket::wait_read, asio::use_awaitable);
+  do {
+    co_await stream.socket().async_wait(stream_socket::wait_read, asio::use_awaitable);
+  } while (!is_readable(stream.socket()));
   auto [word, made] = receive_offer(stream.socket());
   if (word == no_thanks) co_return std::optional<shared_rings>();
   if (word != rings_offered) throw boost::system::system_error(asio::error::invalid_argument);

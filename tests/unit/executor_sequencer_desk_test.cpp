@@ -88,6 +88,16 @@ TEST_CASE("a rank is told nothing of the log once it has left") {
   CHECK(all.desk.is_deserted());
 }
 
+TEST_CASE("a rank that leaves learns the name of the communicator that it is still to help create") {
+  mailbox all;
+  CHECK(all.say(1, log_message::match, honest));
+  CHECK(all.to_log.at({2, log_message::create}) == 1);
+  CHECK(all.say(2, log_message::leaving, leaving_body{}));
+  CHECK(all.say(0, log_message::identity, unique_id_body{}));
+  CHECK(all.to_log.at({1, log_message::identity}) == 1);
+  CHECK(all.to_log.at({2, log_message::identity}) == 1);
+}
+
 TEST_CASE("what a sequencer says, and what nobody says, is not for a sequencer") {
   mailbox all;
   for (const auto type : {log_message::create, log_message::batch, log_message::rank_gone, log_message::log_end,

@@ -162,12 +162,13 @@ void sequencer_desk::answer_leases() {
                          bytes_of(lease_ended_body{answer.wish, static_cast<std::uint32_t>(answer.code), answer.gone}));
 }
 
+// Also to those that have left since the entry: the creation takes all of its members, and they stay for it.
 bool sequencer_desk::on_unique_id(int from, std::span<const std::byte> body) {
   const auto shown = protocol::parse<unique_id_body>(body);
   if (!shown) return false;
   const auto others = sequencer_.identified(from, shown->communicator);
   if (!others) return false;
-  for (const int member : *others) send_to_log(member, log_message::identity, bytes_of(*shown));
+  for (const int member : *others) mail_.send_to_log(member, log_message::identity, bytes_of(*shown));
   return true;
 }
 

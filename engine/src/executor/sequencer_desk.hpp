@@ -26,7 +26,7 @@ class desk_mail {
 };
 
 /// A sequencer as it is spoken to: takes what ranks say apart, checks it, and answers. A rank that is gone is told
-/// nothing more. Without links, threads or clocks.
+/// nothing more, but for the name of a communicator that it is to help create. Without links, threads or clocks.
 class sequencer_desk {
  public:
   sequencer_desk(int ranks, const protocol::sequencer_limits& limits, desk_mail& mail);

@@ -51,8 +51,14 @@ errc engine_core::check_memory(const operation_request& request, operation_detai
   shape.fingerprint = request.fingerprint;
   if (request.kind == payload_kind::objects) {
     shape.bytes = request.frame.size();
-    for (const const_buffer_view& view : request.pieces) shape.bytes += view.size;
     shape.head = request.head;
+    for (const const_buffer_view& view : request.pieces) {
+      shape.bytes += view.size;
+      shape.memory = view.memory;  // of all that follows the frame
+      if (view.memory != memory_kind::device || view.ordinal == device_ordinal_) continue;
+      details.reason = describe_device(view.ordinal, device_ordinal_);
+      return errc::memory_mismatch;
+    }
     return errc{};
   }
   errc problem{};

@@ -29,7 +29,7 @@ errc engine_core::prepare(operation_id id, const operation_request& request, ope
   }
   record.is_apart = chores_ && record.memory == memory_kind::device;
   if (sending && record.is_apart && !protocol::uses_log(endpoint_->route_of(request.to, details.here))) {
-    record.stage(record.total_bytes());
+    record.stage(record.total_bytes(), details.here.head);
     record.awaits_copy = true;
     if (!record.awaits_work) fetch(id);
   }
@@ -60,7 +60,7 @@ errc engine_core::await_work(operation_id id, const device_work& work, operation
 
 void engine_core::fetch(operation_id id) {
   const operation_record& record = records_[slot_of(id)];
-  chores_->copy(id, true, record.device_pieces, record.pieces);
+  chores_->copy(id, true, record.device_pieces, record.staged());
   launch_->look_at_chores();
 }
 

@@ -54,11 +54,22 @@ void operation_record::make_room(std::uint64_t bytes) {
   view_frame();
 }
 
-void operation_record::stage(std::uint64_t bytes) {
+void operation_record::stage(std::uint64_t bytes, std::uint64_t head) {
+  serializers::byte_buffer whole;
+  whole.resize_uninitialized(bytes);
+  if (head != 0) {
+    memory_cursor(pieces).read(whole.data(), head);
+    pieces.erase(pieces.begin());
+  }
   device_pieces = std::move(pieces);
-  frame.clear();
-  frame.resize_uninitialized(bytes);
+  frame = std::move(whole);
   view_frame();
+}
+
+std::vector<memory_piece> operation_record::staged() const {
+  std::size_t apart = 0;
+  for (const memory_piece& piece : device_pieces) apart += piece.size;
+  return {{pieces.front().data + (pieces.front().size - apart), apart}};
 }
 
 std::size_t operation_record::total_bytes() const noexcept {

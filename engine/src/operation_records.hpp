@@ -48,7 +48,10 @@ struct operation_record {
   void resume(operation_request& request);
   /// A message of that size comes by a link: makes room for objects, and for what goes on to a GPU's memory.
   void expect(std::uint64_t bytes);
-  void stage(std::uint64_t bytes);
+  /// Takes memory for a message of that size, of which the host reaches the first `head` bytes only.
+  void stage(std::uint64_t bytes, std::uint64_t head = 0);
+  /// What of that stands for memory that the host does not reach.
+  [[nodiscard]] std::vector<memory_piece> staged() const;
   /// For objects of that size.
   void make_room(std::uint64_t bytes);
   void clear() noexcept;

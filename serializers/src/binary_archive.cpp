@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/serializers/binary_archive.hpp>
 
+#include <stdexcept>
 #include <string>
 
 namespace weft::serializers {
@@ -8,6 +9,15 @@ namespace weft::serializers {
 binary_output_archive::binary_output_archive(byte_buffer& out, segment_list* segments)
     : OutputArchive(this), out_(out), segments_(segments) {}
 binary_output_archive::~binary_output_archive() = default;
+
+void binary_output_archive::lend_apart(const void* holder, const void* data, std::size_t bytes, std::int16_t device) {
+  if (segments_ == nullptr) throw std::logic_error("memory of a device travels only where frames may have segments");
+  if (!lenders_.lends(holder))
+    throw std::logic_error(
+        "memory of a device is sent from where it lies: its owner must be a member of the objects that were given, or an "
+        "element of their containers, and no key");
+  segments_->add_apart(data, bytes, device);
+}
 
 binary_input_archive::binary_input_archive(reader& in, const limits& bounds, segment_reader* segments)
     : InputArchive(this), in_(in), pointers_(in), limits_(bounds), segments_(segments) {}

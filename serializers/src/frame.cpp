@@ -3,10 +3,19 @@
 
 #include <string>
 
-namespace weft::serializers::detail {
+namespace weft::serializers {
 
-void fail_to_load(const reader& in, const std::exception& problem, std::string_view types) {
+void detail::fail_to_load(const reader& in, const std::exception& problem, std::string_view types) {
   in.fail(std::string("bytes that cannot be loaded (") + problem.what() + ")", "objects of type " + std::string(types));
 }
 
-}  // namespace weft::serializers::detail
+std::vector<std::uint64_t> segment_sizes(std::span<const std::byte> frame, std::uint32_t objects, std::uint64_t bytes,
+                                         const limits& bounds) {
+  reader whole(frame);
+  (void)whole.read_part(read_frame_header(whole, objects));
+  segment_reader segments(bytes);
+  segments.read_table(whole, bounds);
+  return segments.sizes();
+}
+
+}  // namespace weft::serializers

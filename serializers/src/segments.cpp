@@ -42,7 +42,13 @@ void segment_reader::read_table(reader& table, const limits& bounds) {
   table_ = whole;
 }
 
-const std::byte* segment_reader::next(const reader& in, std::uint64_t bytes) {
+std::vector<std::uint64_t> segment_reader::sizes() const {
+  std::vector<std::uint64_t> all(table_.size() / sizeof(size_entry));
+  if (!all.empty()) std::memcpy(all.data(), table_.data(), table_.size());
+  return all;
+}
+
+void segment_reader::take_size(const reader& in, std::uint64_t bytes) {
   if (table_.empty())
     in.fail("a segment of " + std::to_string(bytes) + " bytes", "no more segments than the frame has");
   size_entry size = 0;
@@ -50,11 +56,25 @@ const std::byte* segment_reader::next(const reader& in, std::uint64_t bytes) {
   if (size != bytes)
     in.fail("elements of " + std::to_string(bytes) + " bytes", "the segment's " + std::to_string(size) + " bytes");
   table_ = table_.subspan(sizeof size);
+}
+
+const std::byte* segment_reader::next(const reader& in, std::uint64_t bytes) {
+  if (!apart_.empty())
+    in.fail("a segment in memory of the host", "none, since those of this message lie in a device's");
+  take_size(in, bytes);
   if (lands_) return nullptr;
   const std::byte* const data = arrived_.data();
   arrived_ = arrived_.subspan(bytes);
   copied_ += bytes;
   return data;
+}
+
+std::shared_ptr<void> segment_reader::next_apart(const reader& in, std::uint64_t bytes) {
+  if (apart_.empty()) in.fail("memory of a device", "none, or no more than has come with this message");
+  take_size(in, bytes);
+  std::shared_ptr<void> owner = apart_.front();
+  apart_ = apart_.subspan(1);
+  return owner;
 }
 
 void segment_reader::land(void* data, std::size_t bytes, const void* holder, std::size_t holder_bytes) {

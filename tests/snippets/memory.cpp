@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // docs/index.md, "Routes and memory": gathering, owned containers, and memory of the device.
+// docs/objects.md, "Memory of a device".
 #include <weft/weft.hpp>
 
 #include <array>
@@ -37,11 +38,33 @@ boost::asio::awaitable<void> through_the_device(weft::communicator comm) {
   std::cout << in.size() << " bytes by " << weft::name(weft::route::device) << '\n';
 }
 
+struct kv_block {
+  std::string name;
+  weft::device_buffer keys;
+  weft::device_buffer values;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(name, keys, values);
+  }
+};
+
+boost::asio::awaitable<void> in_objects(weft::communicator comm) {
+  if (comm.rank() == 0) {
+    const kv_block block{"layer 7", comm.device_buffer(100), comm.device_buffer(200)};
+    co_await weft::send_objects(comm, weft::to(1, 4), block);
+    co_return;
+  }
+  auto [envelope, block] = co_await weft::recv_objects<kv_block>(comm, weft::from(0, 4));
+  std::cout << block.name << " has " << block.keys.size() + block.values.size() << " bytes\n";
+}
+
 boost::asio::awaitable<int> body(weft::communicator comm, std::vector<std::string>) {
   co_await gather(comm);
   std::vector<float> values(100, 0.5F);
   co_await give_away(comm, std::move(values));
   co_await through_the_device(comm);
+  if (comm.size() > 1) co_await in_objects(comm);
   co_return 0;
 }
 

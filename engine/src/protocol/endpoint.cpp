@@ -38,6 +38,9 @@ weft::route endpoint::route_of(const destination& where, const payload_shape& sh
     else
       chosen = shape.bytes <= limits_.eager_limit ? weft::route::inlined : weft::route::host;
   }
+  // Their frame goes along, which is in memory of the host: so they come in two parts.
+  if (chosen == weft::route::inlined && shape.kind == payload_kind::objects && shape.memory == memory_kind::device)
+    chosen = weft::route::host;
   // There is no pair of one rank: its bytes are copied.
   const bool on_device = shape.memory == memory_kind::device && limits_.device_is_apart;
   if (where.rank == self_ && chosen == weft::route::pair) chosen = on_device ? weft::route::device : weft::route::host;

@@ -70,6 +70,7 @@ void endpoint::settle_match(operation_id receive, std::uint32_t message, payload
   if (problem != errc{}) return fail_match(receive, message, problem, place, out);
   op.details.here.bytes = body.bytes;
   op.details.here.head = body.head;
+  if (body.kind == payload_kind::objects) op.details.here.memory = body.memory;
   const bool left_to_stream = is_mutated(mutation::readiness_on_stream) && uses_log(body.route);
   if ((op.ready && body.is_ready != 0) || left_to_stream) return carry(receive, message, place, out);
   // A match that is not ready stays here, where either end can have its half back: the log takes no entry that might
@@ -315,7 +316,8 @@ void endpoint::restore_receive(operation_id receive, actions& out) {
   op.route = weft::route::automatic;
   op.details.phase = phase::unmatched;
   op.details.any_tag = op.any_tag;
-  if (op.details.here.kind == payload_kind::objects) op.details.here.bytes = op.details.here.head = 0;
+  if (op.details.here.kind == payload_kind::objects)
+    op.details.here = {.kind = payload_kind::objects, .fingerprint = op.details.here.fingerprint};
   const int source = op.details.peer;
   if (op.any_source) op.details.peer = -1;
   if (closed_) return complete(receive, errc::closed, out);

@@ -35,6 +35,9 @@ class binary_output_archive : public cereal::OutputArchive<binary_output_archive
     segments_->add(data, bytes);
     return true;
   }
+  /// Adds memory of a device, which `holder` owns. Throws std::logic_error where that does not last, or this archive
+  /// takes no segments.
+  void lend_apart(const void* holder, const void* data, std::size_t bytes, std::int16_t device);
   /// Saves what decides about a place in a container, in the archive as a whole.
   template <class Key>
   void save_key(const Key& key) {
@@ -69,6 +72,11 @@ class binary_input_archive : public cereal::InputArchive<binary_input_archive, c
   [[nodiscard]] const std::byte* next_segment(std::uint64_t bytes) {
     if (segments_ == nullptr || keys_ != 0) fail_segment(bytes);
     return segments_->next(in_, bytes);
+  }
+  /// The same for memory of a device: its owner.
+  [[nodiscard]] std::shared_ptr<void> next_apart(std::uint64_t bytes) {
+    if (segments_ == nullptr || keys_ != 0) fail_segment(bytes);
+    return segments_->next_apart(in_, bytes);
   }
   /// Where the bytes are to go for which it gave null.
   void land(void* data, std::size_t bytes, const void* holder, std::size_t holder_bytes) {

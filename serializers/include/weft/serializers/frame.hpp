@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 namespace weft::serializers {
 
@@ -66,6 +67,10 @@ void decode_into(std::span<const std::byte> frame, segment_reader& segments, con
   });
   segments.expect_end(in);
 }
+
+/// The sizes of the segments of a frame of so many objects: they add up to `bytes`. Throws as above.
+[[nodiscard]] std::vector<std::uint64_t> segment_sizes(std::span<const std::byte> frame, std::uint32_t objects,
+                                                       std::uint64_t bytes, const limits& bounds);
 
 /// Reads the objects of a frame into existing ones, whose capacity is reused. Throws `decode_error` for whatever is
 /// wrong with the frame, including what the loading of an object throws; the objects then hold valid, unspecified

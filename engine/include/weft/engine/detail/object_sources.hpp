@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <weft/engine/detail/device_segments.hpp>
 #include <weft/engine/detail/sources.hpp>
 #include <weft/engine/options.hpp>
 #include <weft/serializers/fingerprint.hpp>
@@ -11,8 +12,10 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -30,18 +33,34 @@ struct serialized_objects {
   [[nodiscard]] std::size_t head() const noexcept { return segments.empty() ? 0 : frame.size(); }
 };
 
+[[nodiscard]] inline const_buffer_view view_of(const serializers::segment& one) {
+  const_buffer_view view{one.data, one.bytes};
+  if (!one.device) return view;
+  view.memory = memory_kind::device;
+  view.ordinal = *one.device;
+  return view;
+}
+
 /// Serializes objects that stay until they are sent, but for those in `moving`, which is about to be moved.
 template <class Format, class... Ts>
 void serialize(serialized_objects& into, engine_core& core, std::span<const std::byte> moving, const Ts&... objects) {
   serializers::segment_list list(options_of(core).segment_threshold);
   list.exclude(moving.data(), moving.size());
   Format::encode(into.frame, list, objects...);
+  if (list.is_mixed()) {
+    into.frame.clear();
+    list.restart_apart();
+    Format::encode(into.frame, list, objects...);
+  }
   into.segments.reserve(list.segments().size());
-  for (const serializers::segment& one : list.segments()) into.segments.push_back({one.data, one.bytes});
+  for (const serializers::segment& one : list.segments()) into.segments.push_back(view_of(one));
 }
 
 /// Nothing is sent of objects that could not be serialized.
 void refuse_objects(engine_core& core, waiter& who, const destination& where, const std::exception& problem);
+
+/// A device's memory is handed out in multiples of that many bytes.
+inline constexpr std::size_t smallest_device_block = 256;
 
 /// Throws where so many bytes are more than may be taken memory for before they have come.
 void check_ahead(const serializers::limits& bounds, std::uint64_t bytes);
@@ -130,9 +149,16 @@ class object_receipt<Format, std::tuple<Ts...>> {
     wanted.fingerprint = fingerprint;
     wanted.waiter = &who;
     try {
-      make_room(limits_of(core), rest);
+      if (ended.details.here.memory == memory_kind::device)
+        make_room_apart(core, rest);
+      else
+        make_room(limits_of(core), rest);
     } catch (const serializers::limit_exceeded& problem) {
       refuse(core, ended.held, &who, errc::message_too_large, problem.what());
+      return true;
+    } catch (const std::bad_alloc&) {
+      refuse(core, ended.held, &who, errc::message_too_large,
+             "the receiver has no memory for its " + std::to_string(rest) + " bytes");
       return true;
     } catch (const std::exception& problem) {
       refuse(core, ended.held, &who, errc::malformed_frame, problem.what());
@@ -175,8 +201,10 @@ class object_receipt<Format, std::tuple<Ts...>> {
         : values(std::forward<values_type>(from)), head(std::move(first)) {}
 
     [[nodiscard]] std::vector<const_buffer_view> views() const {
-      if (!lands) return {{body.data(), body.size()}};
+      if (!lands && apart.empty()) return {{body.data(), body.size()}};
       std::vector<const_buffer_view> all;
+      all.reserve(apart.size());
+      for (const std::shared_ptr<void>& one : apart) all.push_back(static_cast<device_block*>(one.get())->whole);
       all.reserve(places.size());
       for (const serializers::landing_place& one : places) all.push_back({one.data, one.bytes});
       return all;
@@ -186,6 +214,7 @@ class object_receipt<Format, std::tuple<Ts...>> {
     serializers::byte_buffer head;
     serializers::byte_buffer body;
     std::vector<serializers::landing_place> places;
+    std::vector<std::shared_ptr<void>> apart;  ///< a `device_block` for each segment, where they lie in such memory
     bool lands = false;
   };
 
@@ -209,7 +238,23 @@ class object_receipt<Format, std::tuple<Ts...>> {
     room_->body.resize_uninitialized(rest);
   }
 
+  // Nobody can look at the bytes: the objects are loaded when all have come, and given the memory where they are.
+  void make_room_apart(engine_core& core, std::uint64_t rest) {
+    const serializers::limits& bounds = limits_of(core);
+    const auto sizes = serializers::segment_sizes(room_->head.bytes(), sizeof...(Ts), rest, bounds);
+    // Small ones take more than they have.
+    check_ahead(bounds, rest + sizes.size() * smallest_device_block);
+    room_->apart.reserve(sizes.size());
+    for (const std::uint64_t bytes : sizes) room_->apart.push_back(allocate(core, bytes, element_type::bytes));
+  }
+
   void load(engine_core& core, values_type& values, outcome& ended) {
+    if (room_ && !room_->apart.empty()) {
+      const std::uint64_t rest = ended.details.here.bytes - room_->head.size();
+      serializers::segment_reader segments(room_->apart, rest);
+      decode(values, room_->head.bytes(), segments, limits_of(core));
+      return count_segments(core, rest, 0);
+    }
     if (room_ && room_->lands) return count_segments(core, ended.details.here.bytes - room_->head.size(), 0);
     const std::span<const std::byte> whole = ended.frame.bytes();
     const std::uint64_t head = ended.details.here.head == 0 ? whole.size() : ended.details.here.head;

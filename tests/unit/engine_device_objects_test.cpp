@@ -75,7 +75,7 @@ asio::awaitable<kv_block> make_block(weft::communicator comm) {
   made.name = "layer 7";
   made.keys = co_await on_device(comm, numbers(3'000, 1));
   made.hints = numbers(10'000, 0.5F);  // large enough for a segment, were there no device memory
-  for (const std::size_t count : {1, 100, 2'000}) {
+  for (const std::size_t count : std::array<std::size_t, 3>{1, 100, 2'000}) {
     device_buffer layer = co_await on_device(comm, numbers(count, 7));
     made.layers.push_back(std::move(layer));
   }

@@ -26,8 +26,8 @@ struct device_block : owned_memory {
 /// On the host device this is ordinary memory, which the program may read and write between operations. Its content is
 /// not initialized.
 ///
-/// A buffer may be a member of objects, or an element of their containers: `send_objects` then sends its bytes from where
-/// they lie, and the receiver gets a buffer of its own device.
+/// A buffer may be a member of objects, or an element of their containers: `send_objects` then sends its bytes from
+/// where they lie, and the receiver gets a buffer of its own device.
 class device_buffer {
  public:
   static constexpr std::string_view weft_type_name = "weft::device_buffer";  ///< of objects that hold one

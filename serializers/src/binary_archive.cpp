@@ -14,9 +14,8 @@ void binary_output_archive::lend_apart(const void* holder, const void* data, std
   if (segments_ == nullptr) throw std::logic_error("memory of a device travels only where frames may have segments");
   if (!lenders_.lends(holder))
     throw std::logic_error(
-        "memory of a device is sent from where it lies: its owner must be a member of the objects that were given, or "
-        "an "
-        "element of their containers, and no key");
+        "memory of a device is sent from where it lies: its owner must be a member of the objects given, or an element "
+        "of their containers, and no key");
   segments_->add_apart(data, bytes, device);
 }
 

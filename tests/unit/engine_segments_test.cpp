@@ -221,6 +221,8 @@ TEST_CASE("a message beyond a limit of its receive fails at both ends, with the 
       auto [code, got] =
           co_await weft::recv_objects<std::vector<std::vector<float>>>(comm, weft::from(0, 1), bounds)(with_code);
       CHECK(code == weft::errc::message_too_large);
+      CHECK(got.details.here.bytes > 200'000);  // the message's own size, as it was announced
+      CHECK(got.details.here.bytes < 210'000);
       bounds.max_bytes_ahead = 100'000;
       auto [ahead, too] = co_await weft::recv_objects<std::vector<float>>(comm, weft::from(0, 2), bounds)(with_code);
       CHECK(ahead == weft::errc::message_too_large);

@@ -67,6 +67,7 @@ void endpoint::settle_match(operation_id receive, std::uint32_t message, payload
   const announce body = messages_[message].envelope;
   errc problem = compare(op, body);
   if (problem == errc{} && uses_log(body.route) && log_lost_) problem = errc::sequencer_lost;
+  if (problem == errc::message_too_large) op.details.here.bytes = limits_.max_object_bytes;  // what would be taken
   if (problem != errc{}) return fail_match(receive, message, problem, place, out);
   op.details.here.bytes = body.bytes;
   op.details.here.head = body.head;
@@ -193,7 +194,6 @@ void endpoint::fail_match(operation_id receive, std::uint32_t message, errc code
   }
   operation& op = *operations_.find(receive);
   op.details.there = body.shape();
-  if (code == errc::message_too_large) op.details.here.bytes = limits_.max_object_bytes;  // what would have been taken
   refuse(failed.source, body, code, op.details.here, op.details.reason, out);
   complete(receive, code, out);
 }

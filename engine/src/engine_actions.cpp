@@ -344,7 +344,7 @@ void engine_core::perform(action& next) {
     case action_type::transmit:
       return transmit(next);
     case action_type::take_payload:
-      record.expect(arriving_payload_.size());
+      expect(record, arriving_payload_.size());
       record.cursor.write(arriving_payload_.data(), arriving_payload_.size());
       return;
     case action_type::keep_payload:
@@ -354,7 +354,7 @@ void engine_core::perform(action& next) {
       return;
     case action_type::use_kept: {
       const std::span<const std::byte> kept = kept_.of(next.message);
-      record.expect(kept.size());
+      expect(record, kept.size());
       record.cursor.write(kept.data(), kept.size());
       return kept_.drop(next.message);
     }
@@ -367,11 +367,11 @@ void engine_core::perform(action& next) {
     }
     case action_type::copy_local: {
       operation_record& target = records_[slot_of(next.other)];
-      target.expect(next.bytes);
+      expect(target, next.bytes);
       return copy_message(record.pieces, next.offset, target.pieces, next.bytes);
     }
     case action_type::expect_stream:
-      return next.peer < 0 ? record.make_room(next.bytes) : record.expect(next.bytes);
+      return next.peer < 0 ? record.make_room(next.bytes) : expect(record, next.bytes);
     case action_type::start_stream: {
       memory_cursor from(record.pieces);
       from.advance(next.offset);

@@ -196,6 +196,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   void report(log_message what, const protocol::match& found);
   void count(const protocol::action& ended);
   void keep_frame(serializers::byte_buffer frame) noexcept;
+  void expect(operation_record& record, std::uint64_t bytes);
   void peer_gone(int peer, errc why);
   void log(log_level level, std::string text);
 

@@ -55,6 +55,15 @@ void engine_core::return_frame(serializers::byte_buffer frame) noexcept {
   keep_frame(std::move(frame));
 }
 
+// A message of that size comes by a link, into a frame that was there before where it is objects.
+void engine_core::expect(operation_record& record, std::uint64_t bytes) {
+  if (record.wants_frame() && bytes <= largest_kept_frame && !frames_.empty()) {
+    record.frame = std::move(frames_.back());
+    frames_.pop_back();
+  }
+  record.expect(bytes);
+}
+
 void engine_core::keep_frame(serializers::byte_buffer frame) noexcept {
   if (frame.capacity() == 0 || frame.capacity() > largest_kept_frame || frames_.size() >= most_kept_frames) return;
   frame.clear();

@@ -43,6 +43,11 @@ struct operation_record {
   /// The message travels by a link, and its bytes are kept in `frame` on their way from or to a GPU's memory.
   [[nodiscard]] bool is_staged() const noexcept { return !device_pieces.empty(); }
 
+  /// Objects arrive in a frame, and it has none.
+  [[nodiscard]] bool wants_frame() const noexcept {
+    return kind == payload_kind::objects && !is_landing && !is_apart && frame.capacity() == 0;
+  }
+
   void take(operation_request& request);
   /// The message that it holds is received as the request says.
   void resume(operation_request& request);

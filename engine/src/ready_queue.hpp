@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "growing_ring.hpp"
+
 #include <weft/engine/detail/core.hpp>
 #include <weft/engine/options.hpp>
 
-#include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -47,7 +47,7 @@ class ready_queue {
   /// The waiter goes away before it was told. Of a message that was held for it, the operation; else 0.
   std::uint64_t forget(const waiter& who) {
     std::uint64_t held = 0;
-    std::erase_if(items_, [&](const item& candidate) {
+    items_.erase_if([&](const item& candidate) {
       const auto* finished = std::get_if<finished_operation>(&candidate);
       if (finished == nullptr || finished->waiter != &who) return false;
       held = finished->result.held;
@@ -57,7 +57,7 @@ class ready_queue {
   }
 
  private:
-  std::deque<item> items_;
+  growing_ring<item> items_;
 };
 
 }  // namespace weft::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "growing_ring.hpp"
 #include "link/byte_stream.hpp"
 #include "link/message_input.hpp"
 #include "link/shared_memory.hpp"
@@ -9,7 +10,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -148,7 +148,7 @@ class message_link final : public std::enable_shared_from_this<message_link>, pr
   std::vector<std::byte> waiting_;
   std::vector<std::byte> writing_;
   std::size_t written_ = 0;
-  std::deque<stream_job> streams_;
+  growing_ring<stream_job> streams_;
   bool piece_active_ = false;
   std::uint64_t piece_remaining_ = 0;
   std::vector<boost::asio::const_buffer> write_buffers_;

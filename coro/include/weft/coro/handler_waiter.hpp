@@ -10,6 +10,7 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/prefer.hpp>
+#include <boost/asio/recycling_allocator.hpp>
 
 #include <memory>
 #include <optional>
@@ -19,7 +20,8 @@
 namespace weft::coro {
 
 /// The state of an operation that was started with an Asio completion handler: one allocation, with the handler's
-/// associated allocator, freed before the handler is called. It counts as outstanding work of the handler's executor.
+/// associated allocator (else with Asio's own, which finds the memory of the operation before), freed before the
+/// handler is called. It counts as outstanding work of the handler's executor.
 template <class Source, class Handler>
 class handler_waiter final : public waiter<typename Source::raw_type> {
   using raw_type = typename Source::raw_type;
@@ -28,13 +30,14 @@ class handler_waiter final : public waiter<typename Source::raw_type> {
   using executor_type = boost::asio::associated_executor_t<Handler, source_executor>;
   using work_type = std::decay_t<decltype(boost::asio::prefer(std::declval<executor_type>(),
                                                               boost::asio::execution::outstanding_work.tracked))>;
-  using allocator_type = boost::asio::associated_allocator_t<Handler>;
+  using default_allocator = boost::asio::recycling_allocator<void>;
+  using allocator_type = boost::asio::associated_allocator_t<Handler, default_allocator>;
   using rebound_allocator = typename std::allocator_traits<allocator_type>::template rebind_alloc<handler_waiter>;
 
  public:
   /// Starts the operation. The handler is called once, or dropped uncalled where its executor is destroyed first.
   static void start(Handler handler, Source source) {
-    rebound_allocator allocator(boost::asio::get_associated_allocator(handler));
+    rebound_allocator allocator(boost::asio::get_associated_allocator(handler, default_allocator()));
     handler_waiter* memory = std::allocator_traits<rebound_allocator>::allocate(allocator, 1);
     // The constructor only moves: what it moves has non-throwing moves, as Asio requires of handlers.
     auto* self = ::new (static_cast<void*>(memory)) handler_waiter(std::move(handler), std::move(source));
@@ -67,7 +70,7 @@ class handler_waiter final : public waiter<typename Source::raw_type> {
       return boost::asio::get_associated_executor(self_->handler_, self_->source_.get_executor());
     }
     [[nodiscard]] allocator_type get_allocator() const noexcept {
-      return boost::asio::get_associated_allocator(self_->handler_);
+      return boost::asio::get_associated_allocator(self_->handler_, default_allocator());
     }
 
     void operator()() {
@@ -101,7 +104,7 @@ class handler_waiter final : public waiter<typename Source::raw_type> {
   void destroy() { destroy_after_move(handler_); }
 
   void destroy_after_move(Handler& handler) {
-    rebound_allocator allocator(boost::asio::get_associated_allocator(handler));
+    rebound_allocator allocator(boost::asio::get_associated_allocator(handler, default_allocator()));
     this->~handler_waiter();
     std::allocator_traits<rebound_allocator>::deallocate(allocator, this, 1);
   }

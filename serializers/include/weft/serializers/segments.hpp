@@ -114,7 +114,7 @@ class segment_reader {
   void read_table(reader& table, const limits& bounds);
   /// Memory that stays where it is until all has arrived, whatever the object that it belongs to does.
   void add_fixed(const void* begin, std::size_t bytes) {
-    fixed_.push_back({static_cast<const std::byte*>(begin), bytes});
+    if (lands_) fixed_.push_back({static_cast<const std::byte*>(begin), bytes});
   }
 
   /// Whether the bytes are still to come.

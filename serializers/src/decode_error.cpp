@@ -4,8 +4,7 @@
 namespace weft::serializers {
 
 decode_error::decode_error(std::size_t offset, const std::string& found, const std::string& expected)
-    : std::runtime_error("at byte " + std::to_string(offset) + " of the frame: found " + found + "; expected " +
-                         expected),
+    : std::runtime_error("at byte " + std::to_string(offset) + ": found " + found + "; expected " + expected),
       offset_(offset) {}
 
 limit_exceeded::limit_exceeded(std::size_t offset, const std::string& limit, std::uint64_t found, std::uint64_t allowed,

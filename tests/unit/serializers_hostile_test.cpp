@@ -82,8 +82,8 @@ TEST_CASE("elements without bytes are bounded by a limit over the whole frame") 
 
 TEST_CASE("a bool is 0 or 1, alone, in arrays and in vectors") {
   const byte_buffer frame = frame_of(std::uint8_t{7});
-  CHECK_THROWS_WITH_AS((void)decode<bool>(frame.bytes()),
-                       "at byte 16 of the frame: found a bool of value 7; expected 0 or 1", decode_error);
+  CHECK_THROWS_WITH_AS((void)decode<bool>(frame.bytes()), "at byte 16: found a bool of value 7; expected 0 or 1",
+                       decode_error);
   const byte_buffer array = frame_of(std::array<std::uint8_t, 3>{1, 0, 7});
   CHECK_THROWS_WITH_AS(((void)decode<std::array<bool, 3>>(array.bytes())),
                        doctest::Contains("at byte 18: found a bool"), decode_error);

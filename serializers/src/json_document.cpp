@@ -20,6 +20,14 @@ constexpr std::uint64_t longest_text = std::numeric_limits<std::uint32_t>::max()
 constexpr unsigned parse_flags =
     rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag | rapidjson::kParseNumbersAsStringsFlag;
 
+/// Whether what is else UTF-8 has half of a surrogate pair (U+D800 to U+DFFF, which are ED A0 80 to ED BF BF). The
+/// library makes it of an escaped second half that has no first.
+bool has_surrogate(std::string_view text) noexcept {
+  for (std::size_t at = text.find('\xED'); at != std::string_view::npos; at = text.find('\xED', at + 1))
+    if (static_cast<unsigned char>(text[at + 1]) >= 0xA0) return true;
+  return false;
+}
+
 }  // namespace
 
 /// Hears from the reader what comes next in a text, and makes the nodes of a document of it.
@@ -34,8 +42,8 @@ class json_builder {
   bool Null() { return add(json_kind::null); }
   bool Bool(bool value) { return add(value ? json_kind::true_value : json_kind::false_value); }
   bool RawNumber(const char* text, std::uint32_t size, bool) { return add(json_kind::number, {text, size}); }
-  bool String(const char* text, std::uint32_t size, bool) { return add(json_kind::string, {text, size}); }
-  bool Key(const char* text, std::uint32_t size, bool) { return add(json_kind::key, {text, size}); }
+  bool String(const char* text, std::uint32_t size, bool) { return add_text(json_kind::string, {text, size}); }
+  bool Key(const char* text, std::uint32_t size, bool) { return add_text(json_kind::key, {text, size}); }
   bool StartArray() { return open(json_kind::array); }
   bool StartObject() { return open(json_kind::object); }
   bool EndArray(std::uint32_t size) { return close(size); }
@@ -50,6 +58,7 @@ class json_builder {
   // NOLINTEND(readability-identifier-naming)
 
   [[nodiscard]] bool too_deep() const noexcept { return too_deep_; }
+  [[nodiscard]] bool is_no_text() const noexcept { return is_no_text_; }
   [[nodiscard]] const std::string& repeated_key() const noexcept { return repeated_key_; }
   [[nodiscard]] std::uint64_t levels() const noexcept { return open_.size(); }
 
@@ -61,6 +70,10 @@ class json_builder {
          static_cast<std::uint32_t>(stream_.Tell() - (kind == json_kind::number ? text.size() : 0))});
     into_.texts_ += text;
     return true;
+  }
+  bool add_text(json_kind kind, std::string_view text) {
+    is_no_text_ = has_surrogate(text);
+    return !is_no_text_ && add(kind, text);
   }
   bool open(json_kind kind) {
     open_.push_back(static_cast<std::uint32_t>(into_.nodes_.size()));
@@ -93,6 +106,7 @@ class json_builder {
   std::vector<std::string_view> keys_;
   std::string repeated_key_;
   bool too_deep_ = false;
+  bool is_no_text_ = false;
 };
 
 std::string_view describe(json_kind kind) noexcept {
@@ -119,6 +133,7 @@ json_document::json_document(reader& in, const limits& bounds) {
     throw limit_exceeded(offset, "max_depth", builder.levels(), levels,
                          "levels of JSON, of which each object may take " + std::to_string(levels_for_each_object));
   if (!builder.repeated_key().empty()) throw decode_error(offset, builder.repeated_key(), "each key once");
+  if (builder.is_no_text()) throw decode_error(offset, "half of a surrogate pair", "JSON in UTF-8");
   const char* const why = result.IsError() ? rapidjson::GetParseError_En(result.Code()) : "A zero.";
   throw decode_error(offset, std::string("what is no JSON (") + why + ')', "JSON in UTF-8");
 }

@@ -173,6 +173,14 @@ TEST_CASE("what is no JSON is refused, with its place") {
   refuses_json<order>(R"([{"count":1,"count":2}])", R"(the key "count" twice in an object)");
 }
 
+TEST_CASE("escapes that are half of a surrogate pair are refused") {
+  for (const char* escape : {R"(\ud800)", R"(\ud800x)", R"(\ud800\ud800)", R"(\udc00)", R"(x\udfff\ud800)"}) {
+    refuses_json<std::string>("[\"" + std::string(escape) + "\"]", "at byte ");
+    refuses_json<std::map<std::string, int>>("[{\"" + std::string(escape) + "\":1}]", "at byte ");
+  }
+  CHECK(from_json<std::string>(R"(["\ud83d\ude00\ud7ff\ue000"])") == "\xF0\x9F\x98\x80\xED\x9F\xBF\xEE\x80\x80");
+}
+
 TEST_CASE("a million brackets are refused, and so are objects nested too deep") {
   refuses_json<nested>(std::string(1'000'000, '['), "raise limits::max_depth");
   std::string deep = "[";

@@ -104,6 +104,7 @@ std::string_view json_input_archive::take_string() {
 
 std::size_t json_input_archive::count_bytes() {
   if (!next_is(json_kind::string)) fail_kind(take(), "a string of base64");
+  reach(document_[*at_hand_]);
   return size_of_base64(document_.text(document_[*at_hand_]));
 }
 
@@ -113,15 +114,14 @@ void json_input_archive::take_bytes(std::span<std::byte> into) {
     fail("the string \"" + shortened(text) + '"', "base64 of " + std::to_string(into.size()) + " bytes");
 }
 
-void json_input_archive::check_elements(const json_node& node) const {
-  if (node.size > limits_.max_elements)
-    throw limit_exceeded(reached_.offset(), "max_elements", node.size, limits_.max_elements,
-                         "elements in one container");
+void json_input_archive::check_elements(std::size_t count) const {
+  if (count > limits_.max_elements)
+    throw limit_exceeded(reached_.offset(), "max_elements", count, limits_.max_elements, "elements in one container");
 }
 
 std::uint32_t json_input_archive::begin_array() {
   const json_node& node = take(json_kind::array, "an array");
-  check_elements(node);
+  check_elements(node.size);
   open(node);
   return node.size;
 }
@@ -135,7 +135,7 @@ void json_input_archive::begin_array(std::uint32_t size) {
 
 std::uint32_t json_input_archive::begin_object() {
   const json_node& node = take(json_kind::object, "an object");
-  check_elements(node);
+  check_elements(node.size);
   open(node);
   return node.size;
 }
@@ -159,7 +159,7 @@ void json_input_archive::begin_class(std::span<const std::byte> extent) {
 std::uint32_t json_input_archive::size_of_class() const {
   const json_node& node = document_[levels_.back().node];
   if (node.kind != json_kind::array) fail_kind(node, "an array");
-  check_elements(node);
+  check_elements(node.size);
   return node.size;
 }
 
@@ -221,9 +221,13 @@ const json_node& json_input_archive::take() {
   if (!at_hand_) (void)find_next({});
   const json_node& node = document_[*at_hand_];
   at_hand_.reset();
+  reach(node);
+  return node;
+}
+
+void json_input_archive::reach(const json_node& node) {
   reached_ = body_;
   (void)reached_.read_bytes(node.place);
-  return node;
 }
 
 const json_node& json_input_archive::take(json_kind kind, std::string_view expected) {

@@ -181,6 +181,34 @@ TEST_CASE("escapes that are half of a surrogate pair are refused") {
   CHECK(from_json<std::string>(R"(["\ud83d\ude00\ud7ff\ue000"])") == "\xF0\x9F\x98\x80\xED\x9F\xBF\xEE\x80\x80");
 }
 
+TEST_CASE("no container has more elements than the limits allow") {
+  constexpr limits three{.max_elements = 3};
+  const auto is_refused = [&]<class T>(const T& object) {
+    try {
+      (void)from_json<T>(json_of(object), three);
+    } catch (const limit_exceeded&) {
+      return true;
+    }
+    return false;
+  };
+  const auto is_refused_above = [&]<class T>(T object) {
+    object.resize(3);
+    CHECK_FALSE(is_refused(object));
+    object.resize(4);
+    CHECK(is_refused(object));
+  };
+  is_refused_above(std::string());
+  is_refused_above(std::u16string());
+  is_refused_above(std::vector<std::byte>());
+  is_refused_above(std::vector<bool>());
+  is_refused_above(std::vector<int>());
+  is_refused_above(std::list<int>());
+  CHECK(is_refused(std::set<int>{1, 2, 3, 4}));
+  CHECK(is_refused(std::map<int, int>{{1, 1}, {2, 2}, {3, 3}, {4, 4}}));
+  CHECK_FALSE(is_refused(std::map<std::string, int>{{"key", 1}}));
+  CHECK(is_refused(std::map<std::string, int>{{"keys", 1}}));
+}
+
 TEST_CASE("a million brackets are refused, and so are objects nested too deep") {
   refuses_json<nested>(std::string(1'000'000, '['), "raise limits::max_depth");
   std::string deep = "[";

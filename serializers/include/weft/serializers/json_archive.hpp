@@ -156,6 +156,8 @@ class json_input_archive : public cereal::InputArchive<json_input_archive, cerea
   void take_bytes(std::span<std::byte> into);
   /// @}
 
+  /// A container must not hold so many elements: throws `limit_exceeded`.
+  void check_elements(std::size_t count) const;
   /// Enters an array; how many elements it has, which follow one by one until `end_array`. The second form is for those
   /// that must have so many.
   /// @{
@@ -232,11 +234,11 @@ class json_input_archive : public cereal::InputArchive<json_input_archive, cerea
   [[nodiscard]] const json_node& take();
   [[nodiscard]] const json_node& take(json_kind kind, std::string_view expected);
   [[nodiscard]] bool next_is(json_kind kind);
+  void reach(const json_node& node);
   template <class T>
   T take_integer(T least, T most, std::string_view type);
   template <class T>
   T take_floating(std::string_view type);
-  void check_elements(const json_node& node) const;
   void open(const json_node& node);
   void leave();
   [[nodiscard]] std::string path() const;

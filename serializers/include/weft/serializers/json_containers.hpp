@@ -102,6 +102,7 @@ void load_map(json_input_archive& archive, Map& map) {
     map.clear();
     for (std::uint32_t left = archive.begin_object(); left != 0; --left) {
       typename Map::key_type key(archive.next_key());
+      archive.check_elements(key.size());
       typename Map::mapped_type value{};
       archive(value);
       const std::size_t before = map.size();
@@ -120,7 +121,9 @@ void save_bytes(json_output_archive& archive, const Range& range) {
 }
 template <class Range>
 void load_bytes(json_input_archive& archive, Range& range) {
-  range.resize(archive.count_bytes());
+  const std::size_t count = archive.count_bytes();
+  archive.check_elements(count);
+  range.resize(count);
   archive.take_bytes(std::as_writable_bytes(std::span(range)));
 }
 
@@ -137,6 +140,7 @@ template <class C, class Traits, class A>
 void load(json_input_archive& archive, std::basic_string<C, Traits, A>& text) {
   if constexpr (sizeof(C) == 1) {
     const std::string_view read = archive.take_string();
+    archive.check_elements(read.size());
     text.assign(read.begin(), read.end());
   } else {
     text.clear();

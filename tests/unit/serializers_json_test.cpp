@@ -31,6 +31,16 @@ struct order {
   friend bool operator==(const order&, const order&) = default;
 };
 
+/// With a member that is a range of bytes.
+struct keyed {
+  std::array<std::uint16_t, 2> key{1, 2};
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(cereal::make_nvp("key", cereal::binary_data(key.data(), sizeof key)));
+  }
+};
+
 /// Its load reads into a variable first.
 struct careful {
   int number = 0;
@@ -125,6 +135,7 @@ TEST_CASE("keys come in any order, unknown ones are passed over, and missing one
   CHECK(got == order{3, "Ada", {7}, std::chrono::seconds(60)});
   CHECK(from_json<order>("[{}]") == order{});
   CHECK(from_json<leaf>(R"([{"value1":"only"}])").text == "only");
+  CHECK(from_json<keyed>("[{}]").key == keyed().key);
 }
 
 TEST_CASE("what a load function reads into a variable must be there") {

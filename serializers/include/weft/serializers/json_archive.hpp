@@ -103,6 +103,10 @@ template <class Base>
 [[nodiscard]] std::span<const std::byte> extent_of(const cereal::virtual_base_class<Base>& wrapper) {
   return extent_of(*wrapper.base_ptr);
 }
+template <class T>
+[[nodiscard]] std::span<const std::byte> extent_of(const cereal::BinaryData<T>& data) {
+  return {static_cast<const std::byte*>(data.data), static_cast<std::size_t>(data.size)};
+}
 /// @}
 
 /// Reads objects from JSON that is not trusted. Members are found by their keys, in any order. Keys that nothing asks

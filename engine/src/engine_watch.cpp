@@ -90,7 +90,8 @@ bool engine_core::let_links_sleep() {
   watch_for_ /= 2;
   asleep_since_ = clock::now();
   watching_ = false;
-  for (const auto& link : std::exchange(watched_, {})) link->sleep();
+  for (const auto& link : watched_) link->sleep();
+  watched_.clear();
   return true;
 }
 

@@ -50,14 +50,21 @@ function(weft_install_headers)
   install(DIRECTORY include/ TYPE INCLUDE COMPONENT headers)
 endfunction()
 
+# What ThreadSanitizer is to pass over is told by the names of functions, which clang's does not find out by itself.
+find_program(WEFT_SYMBOLIZER llvm-symbolizer)
+mark_as_advanced(WEFT_SYMBOLIZER)
+set(weft_tsan_options suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp)
+if(WEFT_SYMBOLIZER)
+  string(APPEND weft_tsan_options :external_symbolizer_path=${WEFT_SYMBOLIZER})
+endif()
+
 # weft_add_unit_test(NAME SOURCES... LIBRARIES... ARGUMENTS...): a doctest program, one process for the whole file.
 function(weft_add_unit_test name)
   cmake_parse_arguments(PARSE_ARGV 1 test "" "" "SOURCES;LIBRARIES;ARGUMENTS")
   add_executable(${name} ${test_SOURCES})
   target_link_libraries(${name} PRIVATE ${test_LIBRARIES} weft_test_main weft_build_flags)
   add_test(NAME ${name} COMMAND ${name} ${test_ARGUMENTS})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT
-                       "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT "TSAN_OPTIONS=${weft_tsan_options}")
 endfunction()
 
 # weft_add_output_test(NAME TIMEOUT EXPECTED COMMAND...): the command must succeed and print what EXPECTED matches.

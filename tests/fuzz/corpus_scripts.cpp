@@ -181,6 +181,53 @@ std::vector<script> log_scripts() {
   return all;
 }
 
+std::vector<script> ring_scripts() {
+  using ring = ring_step;
+  constexpr int credit = 8;
+  constexpr int data = 3;
+  std::vector<script> all;
+  const auto add = [&](const char* name) -> script& { return all.emplace_back(script{name, {}}); };
+  // Sizes are two bytes each, a number and by how much it is shifted; a third one is how many cuts follow.
+  constexpr int large = 12;  // 4 KiB for each
+  add("bytes").then(ring::write, 100, 0, 0).then(ring::read, 30, 0, 0).then(ring::read, 200, 0, 2, 10, 0, 20, 0);
+  script& around = add("around-the-end");
+  for (int i = 0; i < 4; ++i) around.then(ring::write, 101, large, 1, 7, 0).then(ring::read, 99, large, 1, 0, 0);
+  add("full-and-empty")
+      .then(ring::reader_sleeps)
+      .then(ring::write, 255, 13, 0)
+      .then(ring::writer_sleeps)
+      .then(ring::read, 50, large, 0)
+      .then(ring::read, 255, 13, 0)
+      .then(ring::wake_reader)
+      .then(ring::reader_sleeps);
+  add("messages")
+      .then(ring::say, credit, 8, 20, 0, 0, 0, 0, 0, 0, 0, 0)
+      .then(ring::listen)
+      .then(ring::say, data, 16, 9, 0, 0, 0, 0, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 0)
+      .then(ring::write, 60, 0, 0)
+      .then(ring::listen)
+      .then(ring::write, 40, 0, 0)
+      .then(ring::listen);
+  // Positions: from which one they are told, and how far from that.
+  add("impossible-positions")
+      .then(ring::set_written, 1, 1, 0)
+      .then(ring::read, 10, 0, 0)
+      .then(ring::set_taken, 0, 1, 0)
+      .then(ring::write, 10, 0, 0)
+      .then(ring::writer_sleeps)
+      .then(ring::reader_sleeps);
+  add("all-that-was-never-written").then(ring::set_written, 1, 0, 0).then(ring::read, 255, 13, 0).then(ring::listen);
+  add("scribbled-message")
+      .then(ring::scribble, 0, 0, 0, 8, credit, 0, 0, 0, 0, 0, 0, 0)
+      .then(ring::set_written, 0, 8, 0)
+      .then(ring::listen)
+      .then(ring::scribble, 8, 0, 0, 8, credit, 0, 0, 0, 0, 0, 255, 0)
+      .then(ring::set_written, 0, 8, 0)
+      .then(ring::listen);
+  add("flags").then(ring::set_flags, 7, 7).then(ring::write, 10, 0, 0).then(ring::read, 10, 0, 0);
+  return all;
+}
+
 std::vector<script> sequencer_scripts() {
   using say = sequencer_step;
   std::vector<script> all;

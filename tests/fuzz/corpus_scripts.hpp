@@ -38,6 +38,7 @@ struct script {
 
 [[nodiscard]] std::vector<script> endpoint_scripts();
 [[nodiscard]] std::vector<script> log_scripts();
+[[nodiscard]] std::vector<script> ring_scripts();
 [[nodiscard]] std::vector<script> sequencer_scripts();
 
 }  // namespace weft::fuzz

@@ -2,7 +2,9 @@
 // Frames of objects: whole, with segments that have arrived, and with segments that are still to come.
 #include "frame_input.hpp"
 #include "fuzz_objects.hpp"
+#include "fuzz_raw.hpp"
 #include "fuzz_target.hpp"
+#include "same_object.hpp"
 
 #include "serializers_test_allocations.hpp"
 
@@ -58,11 +60,14 @@ void check(const frame_input& input, bool lands) {
           "no memory is taken for what is not there");
   if (!is_sound) return;
   if (lands) arrive(segments, body);
-  // What was taken in is as good as any object: it can be sent on.
+  // What was taken in is as good as any object: it can be sent on, and comes out as it was.
   byte_buffer again;
   encode(again, object);
   T copy;
   decode_into(again.bytes(), limits{}, copy);
+  byte_buffer same;
+  encode(same, copy);
+  require(is_same_object<T>(same.bytes(), again.bytes()), "what was decoded is read again as it was");
 }
 
 template <class T>
@@ -78,8 +83,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz_input input(data, size);
   const auto choices = input.next<frame_choices>();
   const frame_input frame(choices, input);
-  constexpr std::array checks{check_type<values>,   check_type<containers>, check_type<empties>, check_type<pointers>,
-                              check_type<versions>, check_type<checked>,    check_type<late>,    check_type<arrays>};
+  constexpr std::array checks{check_type<values>,   check_type<containers>, check_type<empties>,
+                              check_type<pointers>, check_type<versions>,   check_type<checked>,
+                              check_type<late>,     check_type<arrays>,     check_type<cloud>,
+                              check_type<grid>,     check_type<point>,      check_type<std::vector<pixel>>};
   checks[choices.type % checks.size()](frame, (choices.flags & frame_choices::lands) != 0);
   return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <weft/serializers/frame.hpp>
+#include <weft/serializers/json.hpp>
 
 #include <array>
 #include <atomic>

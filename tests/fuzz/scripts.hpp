@@ -58,4 +58,22 @@ enum class sequencer_step : std::uint8_t {
   count,
 };
 
+/// Of `fuzz_ring`.
+enum class ring_step : std::uint8_t {
+  // by this process
+  write,
+  say,  ///< a message
+  read,
+  listen,  ///< for messages
+  reader_sleeps,
+  writer_sleeps,
+  wake_reader,
+  // by the other one
+  set_written,
+  set_taken,
+  set_flags,
+  scribble,
+  count,
+};
+
 }  // namespace weft::fuzz

@@ -3,7 +3,9 @@
 #include "corpus_scripts.hpp"
 #include "frame_input.hpp"
 #include "fuzz_objects.hpp"
+#include "fuzz_raw.hpp"
 #include "fuzz_record.hpp"
+#include "fuzz_report.hpp"
 
 #include "link/handshake.hpp"
 #include "link/message_link.hpp"
@@ -76,6 +78,48 @@ void add_objects(const corpus& to) {
   add_object(to, "checked", type++, checked());
   add_object(to, "late", type++, late());
   add_object(to, "arrays", type++, arrays());
+  add_object(to, "raw-members", type++, cloud());
+  add_object(to, "raw-arrays", type++, grid());
+  add_object(to, "raw", type++, point());
+  add_object(to, "raw-range", type++, std::vector<pixel>(5));
+}
+
+void add_text(const corpus& to, const std::string& name, std::uint8_t type, std::span<const std::byte> text) {
+  input_bytes input;
+  input.put(type);
+  input.append(text);
+  to.add("json", name, input);
+}
+
+template <class T>
+void add_object_as_text(const corpus& to, const std::string& name, std::uint8_t type, const T& object) {
+  serializers::byte_buffer frame;
+  serializers::segment_list none;
+  serializers::json::encode(frame, none, object);
+  add_text(to, name, type, frame.bytes().subspan(sizeof(serializers::frame_header)));
+}
+
+void add_texts(const corpus& to) {
+  std::uint8_t type = 0;
+  add_object_as_text(to, "values", type++, values());
+  add_object_as_text(to, "containers", type++, containers());
+  add_object_as_text(to, "empties", type++, empties());
+  add_object_as_text(to, "pointers", type++, pointers());
+  add_object_as_text(to, "versions", type++, versions());
+  add_object_as_text(to, "checked", type++, checked());
+  add_object_as_text(to, "late", type++, late());
+  add_object_as_text(to, "raw-members", type++, cloud());
+  report nested;
+  nested.parts.emplace_back();
+  add_object_as_text(to, "report", type, nested);
+  // As others may write it.
+  const std::pair<const char*, std::string_view> texts[] = {
+      {"other-order", R"([ {"comment": "last\u00e9", "cereal_class_version": 1, "title" : "\ud83d\ude00"} ])"},
+      {"unknown-keys", R"([{"new":{"a":[1e5,-0.5,null,true]},"number":7,"parts":[{},{"price":"-inf"}]}])"},
+      {"by-position", R"([["title",1,2.5e-3,{},{},["x"],"AAAAAAAAAAAAAAAAAAAAAAAAAAA=",[],"AAE=",[[1,2],[3,4]],)"
+                      R"("AAAAAAAAAAA=",[]]])"},
+  };
+  for (const auto& [name, text] : texts) add_text(to, name, type, std::as_bytes(std::span(text)));
 }
 
 template <class T>
@@ -177,12 +221,14 @@ void add_meetings(const corpus& to) {
 
 void write(const corpus& to) {
   add_objects(to);
+  add_texts(to);
   add_codecs(to);
   add_links(to);
   add_handshakes(to);
   add_meetings(to);
   for (const script& one : endpoint_scripts()) to.add("endpoint", one.name, one.input);
   for (const script& one : log_scripts()) to.add("log", one.name, one.input);
+  for (const script& one : ring_scripts()) to.add("ring", one.name, one.input);
   for (const script& one : sequencer_scripts()) to.add("sequencer", one.name, one.input);
 }
 

@@ -280,6 +280,7 @@ std::vector<script> sequencer_scripts() {
   script& leaving = add("leaving");
   leaving.then(say::match, 1, 1, 1, 1, 9).then(say::match, 2, 0, 1, 1, 9).then(say::reserve, 2, 1);
   for (int rank = 3; rank >= 0; --rank) leaving.then(say::leaving, rank);
+  add("left-before-the-name").then(say::match, 1, 1, 1, 1, 9).then(say::leaving, 1).then(say::identity, 0, 0);
   add("lost")
       .then(say::match, 1, 1, 1, 1, 9)
       .then(say::split, 2, 0, 1, 0)

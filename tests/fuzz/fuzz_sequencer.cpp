@@ -7,6 +7,7 @@
 #include "executor/sequencer_desk.hpp"
 #include "protocol/messages.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <variant>
@@ -45,8 +46,9 @@ class play final : public desk_mail {
   listener& at(int rank) { return listeners_[static_cast<std::size_t>(rank)]; }
 
   void send_to_log(int rank, log_message type, std::span<const std::byte> body) override {
-    require(!desk_.is_gone(rank), "who is gone is told nothing");
-    if (type == log_message::rank_gone || type == log_message::identity || type == log_message::log_end) return;
+    if (type == log_message::identity) return check_identity(rank, body);
+    require(!desk_.is_gone(rank), "who is gone is told nothing but names");
+    if (type == log_message::rank_gone || type == log_message::log_end) return;
     const auto entry = decode(type, body);
     require(entry && concerns(*entry, rank, ranks), "an entry is for a rank that it concerns");
     listener& to = at(rank);
@@ -56,6 +58,14 @@ class play final : public desk_mail {
         std::holds_alternative<protocol::evict>(entry->content))
       to.unfinished.push_back(entry->number);
     if (std::holds_alternative<protocol::create>(entry->content)) to.communicators.push_back(entry->communicator);
+  }
+
+  // Also to who is gone: it may have left, and stays for what it is to help create.
+  void check_identity(int rank, std::span<const std::byte> body) {
+    const auto shown = protocol::parse<unique_id_body>(body);
+    const auto& told = at(rank).communicators;
+    require(shown && std::find(told.begin(), told.end(), shown->communicator) != told.end(),
+            "a name is of a communicator that the rank is to create");
   }
 
   void send_to_engine(int rank, log_message type, std::span<const std::byte> body) override {

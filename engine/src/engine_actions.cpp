@@ -380,7 +380,7 @@ void engine_core::perform(action& next) {
     case action_type::publish: {
       // What lies before the offset is the frame of the objects, which is the first piece.
       const std::span<const memory_piece> pieces = record.pieces;
-      return transfers_.publish(next.operation, {pieces.subspan(next.offset == 0 ? 0 : 1), record.memory});
+      return transfers_.publish(next.operation, next.peer, {pieces.subspan(next.offset == 0 ? 0 : 1), record.memory});
     }
     case action_type::held:
       return hold(next);

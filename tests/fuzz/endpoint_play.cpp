@@ -108,7 +108,8 @@ void endpoint_play::perform_own(endpoint_step what, fuzz_input& input) {
       payload_shape like = shape_of(input);
       testing::payload content(input.below(100), std::byte{1});
       if (like.kind == payload_kind::objects) like.head = std::min<std::uint64_t>(input.below(64), content.size());
-      (void)rank_.send(target, std::move(content), like, ready, group);
+      const auto& started = rank_.send(target, std::move(content), like, ready, group);
+      if (peer == 0) to_self_.insert(started.id);
       break;
     }
     case endpoint_step::receive: {
@@ -238,7 +239,17 @@ void endpoint_play::take_output() {
 
 void endpoint_play::take_reports() {
   for (const testing::sequencer_report& said : std::exchange(rank_.reports, {}))
-    if (said.withdraws) asked_.push_back(said.what.receive);
+    if (said.withdraws)
+      asked_.push_back(said.what.receive);
+    else if (said.what.source == 0)
+      own_matches_[said.what.receive] = said.what.send;
+}
+
+/// Of what is sent to itself nobody but this rank can have told the sequencer. (Peers may name any send to them at any
+/// time, and the launch thread gives them no other.)
+bool endpoint_play::may_launch(protocol::operation_id id) const {
+  if (!to_self_.contains(id)) return true;
+  return std::any_of(own_matches_.begin(), own_matches_.end(), [id](const auto& one) { return one.second == id; });
 }
 
 void endpoint_play::perform_logs(endpoint_step what, fuzz_input& input) {
@@ -248,13 +259,18 @@ void endpoint_play::perform_logs(endpoint_step what, fuzz_input& input) {
       const auto index = static_cast<std::ptrdiff_t>(input.byte() % asked_.size());
       const protocol::operation_id receive = asked_[static_cast<std::size_t>(index)];
       asked_.erase(asked_.begin() + index);
-      // What was launched is in the log.
-      const bool is_launched = std::count(launched_.begin(), launched_.end(), receive) != 0;
-      return rank_.match_withdrawal(receive, input.flag() && !is_launched);
+      const bool granted = input.flag() && !in_log_.contains(receive);
+      if (granted) own_matches_.erase(receive);
+      return rank_.match_withdrawal(receive, granted);
     }
     case endpoint_step::launch:
-      if (const result* chosen = choose(input); chosen != nullptr && has_log_ && rank_.take_published(chosen->id))
+      if (const result* chosen = choose(input);
+          chosen != nullptr && has_log_ && may_launch(chosen->id) && rank_.take_published(chosen->id)) {
         launched_.push_back(chosen->id);
+        in_log_.insert(chosen->id);
+        for (const auto& [receive, send] : own_matches_)
+          if (send == chosen->id) in_log_.insert(receive);
+      }
       break;
     case endpoint_step::transferred:
       if (!launched_.empty()) {

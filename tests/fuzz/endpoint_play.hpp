@@ -7,6 +7,8 @@
 #include "simulated_rank.hpp"
 
 #include <array>
+#include <map>
+#include <set>
 #include <vector>
 
 namespace weft::fuzz {
@@ -37,10 +39,14 @@ class endpoint_play {
   void take_output();
   void take_reports();
   void transfer(std::size_t index, boost::system::error_code code);
+  [[nodiscard]] bool may_launch(protocol::operation_id id) const;
 
   testing::simulated_rank rank_;
   std::vector<protocol::operation_id> launched_;  ///< with the launch thread, which will say how they end
   std::vector<protocol::operation_id> asked_;     ///< receives whose matches are wanted back
+  std::set<protocol::operation_id> to_self_;      ///< sends
+  std::map<protocol::operation_id, protocol::operation_id> own_matches_;  ///< with them, by receive
+  std::set<protocol::operation_id> in_log_;                               ///< receives, whose matches are
   bool has_log_ = true;
   std::array<std::uint64_t, ranks> lent_{};   ///< inline payload that each peer was sent and has not given back
   std::array<std::uint64_t, ranks> taken_{};  ///< the same the other way round

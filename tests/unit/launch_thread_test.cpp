@@ -134,7 +134,7 @@ class fixture final : public launch_events {
 TEST_CASE("a batch that has ended, but was not reported before its launch_timeout, is not late") {
   fixture rank(1ns);
   constexpr protocol::operation_id send = 3;
-  rank.transfers.publish(send, {});
+  rank.transfers.publish(send, other, {});
   rank.append({1, communicator, protocol::batch{{{.source = self, .destination = other, .send = send}}}});
   const launch_news ended = rank.await();
   CHECK_MESSAGE(ended.what == kind::transferred, ended.text);
@@ -147,11 +147,20 @@ TEST_CASE("a transfer that the log says is longer than its memory ends without b
   constexpr protocol::operation_id send = 3;
   std::byte memory{};
   const memory_piece piece{&memory, 1};
-  rank.transfers.publish(send, {.pieces = std::span(&piece, 1)});
+  rank.transfers.publish(send, other, {.pieces = std::span(&piece, 1)});
   rank.append({1, communicator, protocol::batch{{{.source = self, .destination = other, .send = send, .bytes = 2}}}});
   const launch_news ended = rank.await();
   CHECK(ended.operation == send);
   CHECK(ended.code == weft::errc::transfer_aborted);
+}
+
+TEST_CASE("what is sent to one rank is not carried to another, whatever the log says") {
+  fixture rank(weft::no_limit);
+  constexpr protocol::operation_id send = 3;
+  rank.transfers.publish(send, self, {});
+  rank.append({1, communicator, protocol::batch{{{.source = self, .destination = other, .send = send}}}});
+  CHECK(rank.await(kind::batch_issued).what == kind::batch_issued);
+  CHECK(rank.transfers.take(send, self));
 }
 
 TEST_CASE("the log is lost where it names a rank that there is not, or a number twice") {

@@ -314,9 +314,9 @@ void launch_thread::add_transfer(communicator_id communicator, group_id number, 
                                  bool sending) {
   const protocol::operation_id id = sending ? one.send : one.receive;
   const int peer = sending ? one.destination : one.source;
-  const auto memory = transfers_.take(id);
+  const auto memory = transfers_.take(id, peer);
   if (!memory) {
-    // Withdrawn here because the engine closes or the peer is gone: the other end must not wait for it.
+    // Withdrawn here because the engine closes or the peer is gone, or never meant for it: the other end must not wait.
     if (peer != self_) device_->refuse(communicator, peer, sending);
     return;
   }

@@ -85,7 +85,10 @@ void endpoint::start_send(operation_id id, const destination& where, const paylo
   op.details.phase = phase::unmatched;
   if (uses_log(op.route)) {
     op.published = true;
-    out.push_back({.type = action_type::publish, .operation = id, .offset = body.comes_in_two() ? body.head : 0});
+    out.push_back({.type = action_type::publish,
+                   .peer = where.rank,
+                   .operation = id,
+                   .offset = body.comes_in_two() ? body.head : 0});
   }
   if (where.rank == self_)
     announce_to_self(id, op, body, out);

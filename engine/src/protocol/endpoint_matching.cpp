@@ -172,7 +172,7 @@ void endpoint::carry_through_log(operation_id receive, std::uint32_t message, ac
                  .operation = receive,
                  .bytes = found.bytes,
                  .offset = op.has_head ? messages_[message].envelope.head : 0});
-  out.push_back(about(action_type::publish, receive));
+  out.push_back({.type = action_type::publish, .peer = found.source, .operation = receive});
   out.push_back({.type = action_type::report_match, .match = found});
   if (found.source == self_) become_matched(*operations_.find(found.send));
 }

@@ -91,6 +91,16 @@ scenario_traits parse_scenario(std::string_view name) {
   return *at;
 }
 
+smoke_request parse_smoke(std::span<const std::string_view> words) {
+  if (words.empty()) return {};
+  std::string_view count = words.back();
+  const auto exchanges = take_number<std::uint64_t>(count);
+  if (words.size() != 2 || !exchanges || !count.empty())
+    throw usage_error(
+        "--smoke takes nothing, or a case and how many exchanges of it to run, as in: --smoke buffers 1000");
+  return {smoke_request::single{words.front(), *exchanges}};
+}
+
 bool takes_value(std::string_view option) {
   constexpr std::array names{"--route", "--size", "--ranks", "--seconds", "--transport"};
   return std::ranges::find(names, option) != names.end();
@@ -164,11 +174,13 @@ int checked_ranks(int ranks) {
                     std::to_string(ranks));
 }
 
-std::variant<options, help_request, version_request> parse_arguments(const std::vector<std::string_view>& words) {
+std::variant<options, help_request, version_request, smoke_request> parse_arguments(
+    const std::vector<std::string_view>& words) {
   for (const std::string_view word : words) {
     if (word == "--help" || word == "-h") return help_request{};
     if (word == "--version") return version_request{};
   }
+  if (!words.empty() && words.front() == "--smoke") return parse_smoke(std::span(words).subspan(1));
   return parser(words).parse();
 }
 
@@ -186,7 +198,10 @@ std::string help_text() {
          "  --transport T  unix or tcp; default WEFT_TRANSPORT, or unix\n"
          "  --compare      of objects: 64 MiB in several ways, against plain buffers, and a small request\n"
          "  --json         one JSON object on one line\n"
-         "  --version      prints the version\n\n"
+         "  --version      prints the version\n"
+         "  --smoke        instead of a scenario: counts instructions per message by callgrind, against those on "
+         "record;\n"
+         "                 with a case and a count, as in --smoke buffers 1000, runs what is counted\n\n"
          "Latencies are those of all pairs, rates their sum, and processor time that of all ranks per message.\n"
          "WEFT_DEVICE (automatic, host or cuda) says what carries the routes device and pair; with cuda, "
          "WEFT_DEVICE_ORDINAL\n"

@@ -5,6 +5,7 @@
 #include <weft/engine/route.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -47,6 +48,14 @@ struct options {
 
 struct help_request {};
 struct version_request {};
+/// Instructions are to be counted: of all cases, or, within callgrind, this one.
+struct smoke_request {
+  struct single {
+    std::string_view name;
+    std::uint64_t exchanges;
+  };
+  std::optional<single> only;
+};
 
 /// The command line asks for what cannot be done.
 struct usage_error : std::invalid_argument {
@@ -54,7 +63,7 @@ struct usage_error : std::invalid_argument {
 };
 
 /// `words` are those after the program's name. Throws `usage_error`.
-[[nodiscard]] std::variant<options, help_request, version_request> parse_arguments(
+[[nodiscard]] std::variant<options, help_request, version_request, smoke_request> parse_arguments(
     const std::vector<std::string_view>& words);
 
 /// How many ranks to run as. Throws `usage_error` where they do not make pairs.

@@ -3,6 +3,7 @@
 #include "forked_ranks.hpp"
 #include "measure.hpp"
 #include "object_comparison.hpp"
+#include "smoke.hpp"
 
 #include <weft/engine/engine.hpp>
 #include <weft/engine/error.hpp>
@@ -118,12 +119,19 @@ int run(const options& asked) {
                                           : run_launched(std::move(from_environment), asked);
 }
 
+int run(const smoke_request& asked) {
+  if (!asked.only) return run_smoke();
+  run_smoke_case(asked.only->name, asked.only->exchanges);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
     const auto parsed = parse_arguments({argv + (argc > 0 ? 1 : 0), argv + argc});
     if (const auto* asked = std::get_if<options>(&parsed)) return run(*asked);
+    if (const auto* smoke = std::get_if<smoke_request>(&parsed)) return run(*smoke);
     std::cout << (std::holds_alternative<help_request>(parsed) ? help_text() : "weft-bench " + version_text() + "\n");
     return 0;
   } catch (const usage_error& problem) {

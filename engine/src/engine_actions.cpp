@@ -2,6 +2,8 @@
 // Events in, actions out: between users and links on one side and the protocol's endpoint on the other.
 #include "engine_core.hpp"
 
+#include "protocol/action_makers.hpp"
+
 #include <algorithm>
 #include <limits>
 
@@ -13,10 +15,9 @@ using protocol::action_type;
 using protocol::message_type;
 using protocol::operation_id;
 
-/// The same with the number that the peer has in the operation's group.
-operation_details seen_from(const group& group, operation_details details) {
-  details.peer = details.peer < 0 ? details.peer : group.rank_of(details.peer);
-  return details;
+/// Gives the peer the number that it has in the operation's group.
+void see_from(const group& group, operation_details& details) {
+  if (details.peer >= 0) details.peer = group.rank_of(details.peer);
 }
 
 // Larger sizes are no memory's: they come from sums that went wrong.
@@ -174,8 +175,9 @@ void engine_core::end_early(operation_id id, errc why, bool may_leave) {
   operation_record& record = records_[slot_of(id)];
   if (!may_leave || record.waiter == nullptr || record.waiter->operation != id || !record.is_owned()) return;
   record.waiter->operation = 0;
-  ready_.push(finished_operation{
-      std::exchange(record.waiter, nullptr), why, {.details = seen_from(*record.group, endpoint_->details_of(id))}});
+  operation_details details = endpoint_->details_of(id);
+  see_from(*record.group, details);
+  ready_.push(finished_operation{std::exchange(record.waiter, nullptr), why, {.details = std::move(details)}});
 }
 
 void engine_core::abandon(waiter& who) noexcept {
@@ -326,15 +328,15 @@ void engine_core::peer_gone(int peer, errc why) {
 
 // ---- what the protocol wants done
 
-// An action may make the endpoint decide more, which appends to the list.
+// An action may make the endpoint decide more, which comes after all that it had decided.
 void engine_core::perform() {
   if (performing_) return;
   performing_ = true;
-  for (std::size_t i = 0; i < actions_.size(); ++i) {
-    action next = std::move(actions_[i]);
-    perform(next);
+  while (!actions_.empty()) {
+    performed_.swap(actions_);
+    for (action& next : performed_) perform(next);
+    performed_.clear();
   }
-  actions_.clear();
   performing_ = false;
 }
 
@@ -437,10 +439,11 @@ void engine_core::count(const action& ended) {
 
 void engine_core::complete(action& next) {
   operation_record& record = records_[slot_of(next.operation)];
-  (void)transfers_.revoke(next.operation);
+  if (protocol::uses_log(next.route)) (void)transfers_.revoke(next.operation);
   deadlines_.remove(slot_of(next.operation));
   if (!next.code && !record.is_discarded) count(next);
-  outcome result{.details = seen_from(*record.group, std::move(next.details))};
+  outcome result{.details = std::move(next.details)};
+  see_from(*record.group, result.details);
   if (!record.is_ready() && chores_->forget(next.operation, next_delivery_))
     return finish_later(record, next.code, std::move(result));
   const bool receiving = result.details.operation == operation_kind::receive;

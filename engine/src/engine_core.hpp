@@ -129,8 +129,8 @@ class engine_core final : public link_owner, public launch_events, public std::e
 
   // the turn: engine_turn.cpp
   void schedule();
-  void run_ready();
-  [[nodiscard]] bool deliver_one();
+  void run_ready(std::unique_lock<std::mutex> lock);
+  void deliver_one(std::unique_lock<std::mutex>& lock);
   void flush_links();
   void check_drained();
   void set_deadline(std::uint32_t slot, std::chrono::nanoseconds limit);
@@ -233,7 +233,8 @@ class engine_core final : public link_owner, public launch_events, public std::e
   std::mutex mutex_;  // guards everything below
   life life_ = life::created;
   std::optional<protocol::endpoint> endpoint_;
-  protocol::actions actions_;
+  protocol::actions actions_;    ///< to be performed
+  protocol::actions performed_;  ///< those that are being performed, or have been
   bool performing_ = false;
   std::span<const std::byte> arriving_payload_;          ///< of the announcement being read
   std::deque<group> groups_;                             ///< the one that was joined, and those that were split off

@@ -96,18 +96,18 @@ void engine_core::tell_sender(const group& within, const operation_details& rece
   const int source = within.members[static_cast<std::size_t>(received.peer)];
   if (source == rank()) return;  // who received knows
   // It names no operation, because that is over.
-  protocol::action verdict =
-      protocol::transmit(source, protocol::refused{.send = 0,
-                                                   .tag = received.tag,
-                                                   .code = static_cast<std::uint32_t>(code.value()),
-                                                   .sent_kind = received.here.kind,
-                                                   .sent_element = received.here.element,
-                                                   .wanted_kind = received.here.kind,
-                                                   .wanted_element = received.here.element,
-                                                   .sent_bytes = received.here.bytes,
-                                                   .wanted_bytes = received.here.bytes});
-  verdict.details.reason = received.reason.substr(0, protocol::refused::most_text);
-  transmit(verdict);
+  protocol::transmit(actions_, source,
+                     protocol::refused{.send = 0,
+                                       .tag = received.tag,
+                                       .code = static_cast<std::uint32_t>(code.value()),
+                                       .sent_kind = received.here.kind,
+                                       .sent_element = received.here.element,
+                                       .wanted_kind = received.here.kind,
+                                       .wanted_element = received.here.element,
+                                       .sent_bytes = received.here.bytes,
+                                       .wanted_bytes = received.here.bytes})
+      .details.reason = received.reason.substr(0, protocol::refused::most_text);
+  perform();
   schedule();
 }
 

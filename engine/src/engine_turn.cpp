@@ -17,7 +17,6 @@ constexpr int most_deliveries = 256;
 thread_local const engine_core* delivering = nullptr;
 
 struct call_user {
-  void operator()(finished_operation& item) const { item.waiter->complete(item.code, std::move(item.result)); }
   void operator()(const late_failure& item) const {
     if (options.late_error) options.late_error(item.code, item.details);
   }
@@ -37,8 +36,7 @@ void engine_core::end_turn() {
   // Answers of the protocol do not wait for user code, which may take its time.
   flush_links();
   check_drained();
-  mutex_.unlock();
-  run_ready();
+  run_ready(std::unique_lock(mutex_, std::adopt_lock));
   watch_links();
 }
 
@@ -48,36 +46,33 @@ void engine_core::schedule() {
   if (run_posted_ || delivering == this) return;
   run_posted_ = true;
   boost::asio::post(executor_, [self = shared_from_this()] {
-    {
-      const std::lock_guard lock(self->mutex_);
-      self->run_posted_ = false;
-    }
-    self->run_ready();
+    std::unique_lock lock(self->mutex_);
+    self->run_posted_ = false;
+    self->run_ready(std::move(lock));
     self->watch_links();
   });
 }
 
-// Not under the lock.
-void engine_core::run_ready() {
+// From under the lock, which is given up for as long as user code runs.
+void engine_core::run_ready(std::unique_lock<std::mutex> lock) {
   if (delivering == this) return;
   const engine_core* outer = std::exchange(delivering, this);
-  int budget = most_deliveries;
-  while (budget != 0 && deliver_one()) --budget;
+  for (int budget = most_deliveries; budget != 0 && !ready_.empty(); --budget) {
+    deliver_one(lock);
+    lock.lock();
+  }
   delivering = outer;
-  const std::lock_guard lock(mutex_);
   flush_links();
   if (!ready_.empty()) schedule();
 }
 
-bool engine_core::deliver_one() {
-  std::optional<ready_queue::item> next;
-  {
-    const std::lock_guard lock(mutex_);
-    next = ready_.pop();
-  }
-  if (!next) return false;
-  std::visit(call_user{options_}, *next);
-  return true;
+void engine_core::deliver_one(std::unique_lock<std::mutex>& lock) {
+  ready_queue::item next = ready_.pop();
+  lock.unlock();
+  if (next.finished.waiter != nullptr)
+    next.finished.waiter->complete(next.finished.code, std::move(next.finished.result));
+  else
+    std::visit(call_user{options_}, *next.other);
 }
 
 void engine_core::flush_links() {

@@ -7,7 +7,7 @@
 #include <weft/engine/options.hpp>
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -15,9 +15,9 @@
 namespace weft::detail {
 
 struct finished_operation {
-  detail::waiter* waiter;
-  boost::system::error_code code;
-  outcome result;
+  detail::waiter* waiter = nullptr;
+  boost::system::error_code code{};
+  outcome result{};
 };
 struct late_failure {
   boost::system::error_code code;
@@ -32,14 +32,24 @@ struct log_line {
 /// may start, cancel or abandon operations.
 class ready_queue {
  public:
-  using item = std::variant<finished_operation, late_failure, log_line>;
+  using notice = std::variant<late_failure, log_line>;
 
-  void push(item next) { items_.push_back(std::move(next)); }
+  /// Nearly all of them are operations, which therefore are not in the variant.
+  struct item {
+    explicit item(finished_operation&& next) noexcept : finished(std::move(next)) {}
+    explicit item(notice&& next) : other(std::make_unique<notice>(std::move(next))) {}
+
+    finished_operation finished;
+    std::unique_ptr<notice> other;  ///< instead
+  };
+
+  void push(finished_operation&& next) { items_.push_back(item(std::move(next))); }
+  void push(notice&& next) { items_.push_back(item(std::move(next))); }
   [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
 
-  std::optional<item> pop() {
-    if (items_.empty()) return std::nullopt;
-    std::optional<item> next(std::move(items_.front()));
+  /// There is one.
+  [[nodiscard]] item pop() {
+    item next = std::move(items_.front());
     items_.pop_front();
     return next;
   }
@@ -48,9 +58,8 @@ class ready_queue {
   std::uint64_t forget(const waiter& who) {
     std::uint64_t held = 0;
     items_.erase_if([&](const item& candidate) {
-      const auto* finished = std::get_if<finished_operation>(&candidate);
-      if (finished == nullptr || finished->waiter != &who) return false;
-      held = finished->result.held;
+      if (candidate.finished.waiter != &who) return false;
+      held = candidate.finished.result.held;
       return true;
     });
     return held;

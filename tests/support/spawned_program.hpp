@@ -75,6 +75,8 @@ class spawned_program {
     dup2(fileno(errors_.get()), STDERR_FILENO);
     close(output[0]);
     close(output[1]);
+    // A shell traps no signal that it was started to ignore, as it is under nohup.
+    for (const int number : {SIGINT, SIGQUIT, SIGHUP}) std::signal(number, SIG_DFL);
     std::vector<char*> words;
     for (std::string& word : command) words.push_back(word.data());
     words.push_back(nullptr);

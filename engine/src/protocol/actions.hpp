@@ -58,7 +58,7 @@ union message_body {
 };
 
 struct action {
-  action_type type;
+  action_type type{};
   message_type message_kind = message_type::announce;  ///< which member of `body`
   weft::route route = weft::route::automatic;          ///< of a completed operation
   int peer = -1;

@@ -107,7 +107,7 @@ void endpoint::announce_to_peer(operation_id id, operation& op, announce body, a
     body.has_payload = 1;
     (is_inline ? op.carried : op.has_head) = true;
   }
-  out.push_back(transmit(op.details.peer, body, body.has_payload != 0 ? id : 0));
+  transmit(out, op.details.peer, body, body.has_payload != 0 ? id : 0);
   if (op.carried && body.wants_verdict == 0) complete(id, {}, out);
 }
 
@@ -121,7 +121,7 @@ void endpoint::announce_to_self(operation_id id, operation& op, announce body, a
   if (op.route != weft::route::inlined || !op.ready || body.wants_verdict != 0 || body.bytes > credit_left) return;
   credit_left -= body.bytes;
   messages_.set_has_payload(message, true);
-  out.push_back(about_message(action_type::keep_local, message, id));
+  about_message(out, action_type::keep_local, message, id);
   complete(id, {}, out);
 }
 
@@ -161,7 +161,7 @@ void endpoint::make_ready(operation_id id, actions& out) {
   else if (op->details.peer == self_)
     (void)on_ready(self_, {.send = id}, out);
   else
-    out.push_back(transmit(op->details.peer, protocol::ready{.send = id}));
+    transmit(out, op->details.peer, protocol::ready{.send = id});
 }
 
 void endpoint::cancel(operation_id id, errc why, actions& out) {
@@ -183,7 +183,7 @@ void endpoint::cancel(operation_id id, errc why, actions& out) {
     // Only the receiver knows whether the message is matched. A sender that forgot on its own would leave a receive
     // waiting for bytes that never come, or give it those of another message.
     op->state = operation_state::withdrawing;
-    out.push_back(transmit(op->details.peer, withdraw{.send = id}));
+    transmit(out, op->details.peer, withdraw{.send = id});
   }
 }
 
@@ -259,11 +259,10 @@ void endpoint::complete(operation_id id, boost::system::error_code code, actions
   if (op.state == operation_state::matched) --in_flight_;
   if (op.message != no_slot) discard(std::exchange(op.message, no_slot), out);
   if (!code) op.details.phase = phase::done;
-  out.push_back({.type = action_type::complete,
-                 .route = op.route,
-                 .operation = id,
-                 .code = code,
-                 .details = std::move(op.details)});
+  action& end = about(out, action_type::complete, id);
+  end.route = op.route;
+  end.code = code;
+  end.details = std::move(op.details);
   operations_.release(id);
 }
 

@@ -55,7 +55,7 @@ bool endpoint::discard_held(operation_id id, boost::system::error_code code, act
   const held_message dropped = messages_[op->message];
   const announce& body = dropped.envelope;
   const bool is_over = body.arrived_whole() && body.wants_verdict == 0;  // for its sender
-  if (dropped.source != self_ && !is_over) out.push_back(transmit(dropped.source, accepted{.send = body.send}));
+  if (dropped.source != self_ && !is_over) transmit(out, dropped.source, accepted{.send = body.send});
   complete(id, code, out);
   if (dropped.source == self_ && operations_.find(body.send) != nullptr) end_send(body.send, {}, out);
   return true;
@@ -67,8 +67,10 @@ void endpoint::carry_head(operation_id receive, std::uint32_t message, payload_p
   const held_message found = messages_[message];
   const announce& body = found.envelope;
   if (body.has_payload != 0) {
-    out.push_back(place == payload_place::arriving ? about(action_type::take_payload, receive)
-                                                   : about_message(action_type::use_kept, message, receive));
+    if (place == payload_place::arriving)
+      about(out, action_type::take_payload, receive);
+    else
+      about_message(out, action_type::use_kept, message, receive);
     messages_.set_has_payload(message, false);
     give_credit(found.source, body, out);
   } else if (found.source == self_) {
@@ -89,7 +91,7 @@ void endpoint::ask_for_head(operation_id receive, std::uint32_t message, actions
   op.remaining = found.envelope.head;
   out.push_back(
       {.type = action_type::expect_stream, .peer = found.source, .operation = receive, .bytes = found.envelope.head});
-  out.push_back(transmit(found.source, clear{.send = found.envelope.send, .receive = receive}));
+  transmit(out, found.source, clear{.send = found.envelope.send, .receive = receive});
 }
 
 void endpoint::head_arrived(operation_id receive, std::uint32_t message, actions& out) {

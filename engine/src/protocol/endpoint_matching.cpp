@@ -15,7 +15,7 @@ bool endpoint::on_announce(int peer, const announce& body, actions& out) {
   if (body.payload_bytes() > limits_.inline_credit - from.held) return false;
   from.held += body.payload_bytes();
   if (closed_) {
-    if (body.has_payload != 0) out.push_back(about(action_type::drop_payload, 0));
+    if (body.has_payload != 0) about(out, action_type::drop_payload, 0);
     return true;
   }
   const std::uint32_t message = messages_.hold(peer, body);
@@ -27,13 +27,13 @@ bool endpoint::on_announce(int peer, const announce& body, actions& out) {
     (void)queue_.withdraw_message(message);
     messages_.release(message);
     if (body.has_payload != 0) {
-      out.push_back(about(action_type::drop_payload, 0));
+      about(out, action_type::drop_payload, 0);
       give_credit(peer, body, out);
     }
     refuse(peer, body, errc::too_many_unmatched, body.shape(), {}, out);
     return true;
   }
-  if (body.has_payload != 0) out.push_back(about_message(action_type::keep_payload, message));
+  if (body.has_payload != 0) about_message(out, action_type::keep_payload, message);
   return true;
 }
 
@@ -94,7 +94,7 @@ void endpoint::keep_match(operation_id receive, std::uint32_t message, payload_p
   op.message = message;
   messages_.set_receive(message, receive);
   if (messages_[message].envelope.has_payload != 0 && place == payload_place::arriving)
-    out.push_back(about_message(action_type::keep_payload, message));
+    about_message(out, action_type::keep_payload, message);
 }
 
 void endpoint::carry_if_ready(operation_id receive, actions& out) {
@@ -124,10 +124,12 @@ bool endpoint::on_ready(int peer, const ready& body, actions& out) {
 void endpoint::carry_inline(operation_id receive, std::uint32_t message, payload_place place, actions& out) {
   const held_message used = messages_[message];
   messages_.release(message);
-  out.push_back(place == payload_place::arriving ? about(action_type::take_payload, receive)
-                                                 : about_message(action_type::use_kept, message, receive));
+  if (place == payload_place::arriving)
+    about(out, action_type::take_payload, receive);
+  else
+    about_message(out, action_type::use_kept, message, receive);
   give_credit(used.source, used.envelope, out);
-  if (used.envelope.wants_verdict != 0) out.push_back(transmit(used.source, accepted{.send = used.envelope.send}));
+  if (used.envelope.wants_verdict != 0) transmit(out, used.source, accepted{.send = used.envelope.send});
   complete(receive, {}, out);
 }
 
@@ -156,7 +158,7 @@ void endpoint::carry_on_link(operation_id receive, std::uint32_t message, action
                  .operation = receive,
                  .bytes = op.remaining,
                  .offset = done});
-  out.push_back(transmit(used.source, clear{.send = used.envelope.send, .receive = receive}));
+  transmit(out, used.source, clear{.send = used.envelope.send, .receive = receive});
 }
 
 // The message stays in its slot: until its entry is in the log, either end may take its half back.
@@ -188,8 +190,10 @@ void endpoint::fail_match(operation_id receive, std::uint32_t message, errc code
   const announce& body = failed.envelope;
   messages_.release(message);
   if (body.has_payload != 0) {
-    out.push_back(place == payload_place::arriving ? about(action_type::drop_payload, 0)
-                                                   : about_message(action_type::drop_kept, message));
+    if (place == payload_place::arriving)
+      about(out, action_type::drop_payload, 0);
+    else
+      about_message(out, action_type::drop_kept, message);
     give_credit(failed.source, body, out);
   }
   operation& op = *operations_.find(receive);
@@ -210,7 +214,7 @@ void endpoint::refuse(int source, const announce& body, errc code, const payload
                         .sent_bytes = body.bytes,
                         .wanted_bytes = wanted.bytes};
   if (source == self_) return (void)on_refused(self_, verdict, reason, out);
-  out.push_back(transmit(source, verdict));
+  transmit(out, source, verdict);
   out.back().details.reason = reason.substr(0, refused::most_text);
 }
 
@@ -244,7 +248,7 @@ bool endpoint::on_withdraw(int peer, const withdraw& body, actions& out) {
 
 void endpoint::tell_withdrawn(int source, operation_id send, actions& out) {
   if (source != self_)
-    out.push_back(transmit(source, withdrawn{.send = send}));
+    transmit(out, source, withdrawn{.send = send});
   else
     (void)on_withdrawn(self_, {.send = send}, out);
 }
@@ -296,7 +300,7 @@ void endpoint::undo_match(operation_id receive, actions& out) {
 }
 
 void endpoint::leave_log(std::uint32_t message, operation_id receive, operation& op, actions& out) {
-  out.push_back(about(action_type::unpublish, receive));
+  about(out, action_type::unpublish, receive);
   op.published = op.asks_back = false;
   --in_flight_;
   if (messages_.source_of(message) != self_) return;
@@ -331,7 +335,7 @@ void endpoint::discard(std::uint32_t message, actions& out) {
   const held_message dropped = messages_[message];
   messages_.release(message);
   if (dropped.envelope.has_payload == 0) return;
-  out.push_back(about_message(action_type::drop_kept, message));
+  about_message(out, action_type::drop_kept, message);
   give_credit(dropped.source, dropped.envelope, out);
 }
 
@@ -346,7 +350,7 @@ void endpoint::give_credit(int source, const announce& body, actions& out) {
   // In quarters: one message for many, while the sender is never without credit for long.
   if (peer.consumed == 0 || peer.consumed < limits_.inline_credit / 4) return;
   peer.held -= peer.consumed;
-  out.push_back(transmit(source, credit{.bytes = std::exchange(peer.consumed, 0)}));
+  transmit(out, source, credit{.bytes = std::exchange(peer.consumed, 0)});
 }
 
 }  // namespace weft::protocol

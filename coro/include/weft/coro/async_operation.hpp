@@ -22,7 +22,9 @@ namespace weft::coro {
 /// - `go_on(waiter, code, raw)`, which it may have: an operation of several steps answers `true` where it has begun the
 ///   next one, and the waiter is completed again;
 /// - `result_type::raise(code)` throws the error that a failed `co_await` throws;
-/// - `get_executor()`: where handlers without an executor of their own run.
+/// - `get_executor()`: where handlers without an executor of their own run;
+/// - `completes_on_its_executor`, which it may have: `true` where the producer completes waiters on that executor only,
+///   so that handlers of the same one are called without a dispatch.
 template <class S>
 concept operation_source = std::move_constructible<S> &&
     requires(S source, waiter<typename S::raw_type>& who, boost::system::error_code code, typename S::raw_type raw,

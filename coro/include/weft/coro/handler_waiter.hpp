@@ -9,15 +9,29 @@
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/recycling_allocator.hpp>
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
 namespace weft::coro {
+namespace detail {
+
+/// Whether the producer completes its waiters on the executor that the handler wants.
+template <class Source, class SourceExecutor, class Executor>
+[[nodiscard]] bool completes_on(const SourceExecutor& own, const Executor& wanted) noexcept {
+  if constexpr (requires { requires Source::completes_on_its_executor; } && std::is_same_v<SourceExecutor, Executor>)
+    return own == wanted;
+  else
+    return false;
+}
+
+}  // namespace detail
 
 /// The state of an operation that was started with an Asio completion handler: one allocation, with the handler's
 /// associated allocator (else with Asio's own, which finds the memory of the operation before), freed before the
@@ -49,14 +63,16 @@ class handler_waiter final : public waiter<typename Source::raw_type> {
     if (detail::goes_on(source_, *this, code, raw)) return;
     result_.emplace(source_.finish(code, std::move(raw)));
     code_ = code;
-    boost::asio::dispatch(work_, deliver(this));
+    if (is_completed_where_it_runs_)
+      call_here();
+    else
+      boost::asio::dispatch(work_, deliver(this));
   }
 
  private:
-  /// Runs on the handler's executor, where the slot may be cleared without racing with the one who emits the signal.
+  /// Runs on the handler's executor, that of `work_`: it has none of its own, which would be asked once more.
   class deliver {
    public:
-    using executor_type = typename handler_waiter::executor_type;
     using allocator_type = typename handler_waiter::allocator_type;
 
     explicit deliver(handler_waiter* self) : self_(self) {}
@@ -66,34 +82,49 @@ class handler_waiter final : public waiter<typename Source::raw_type> {
       if (self_ != nullptr) self_->destroy();
     }
 
-    [[nodiscard]] executor_type get_executor() const noexcept {
-      return boost::asio::get_associated_executor(self_->handler_, self_->source_.get_executor());
-    }
     [[nodiscard]] allocator_type get_allocator() const noexcept {
       return boost::asio::get_associated_allocator(self_->handler_, default_allocator());
     }
 
-    void operator()() {
-      handler_waiter* self = std::exchange(self_, nullptr);
-      if (auto slot = boost::asio::get_associated_cancellation_slot(self->handler_); slot.is_connected()) slot.clear();
-      Handler handler(std::move(self->handler_));
-      const boost::system::error_code code = self->code_;
-      result_type result(std::move(*self->result_));
-      // Freed first, so that the handler's next operation finds the memory again.
-      self->destroy_after_move(handler);
-      std::move(handler)(code, std::move(result));
-    }
+    void operator()() { std::exchange(self_, nullptr)->call(); }
 
    private:
     handler_waiter* self_;
   };
 
   handler_waiter(Handler&& handler, Source&& source)
+      : handler_waiter(std::move(handler), std::move(source), source.get_executor()) {}
+  handler_waiter(Handler&& handler, Source&& source, const source_executor& default_executor)
+      : handler_waiter(std::move(handler), std::move(source), default_executor,
+                       boost::asio::get_associated_executor(handler, default_executor)) {}
+  handler_waiter(Handler&& handler, Source&& source, const source_executor& default_executor,
+                 const executor_type& executor)
       : source_(std::move(source)),
         handler_(std::move(handler)),
-        work_(boost::asio::prefer(boost::asio::get_associated_executor(handler_, source_.get_executor()),
-                                  boost::asio::execution::outstanding_work.tracked)) {}
+        work_(boost::asio::prefer(executor, boost::asio::execution::outstanding_work.tracked)),
+        is_completed_where_it_runs_(detail::completes_on<Source>(default_executor, executor)) {}
   ~handler_waiter() = default;
+
+  /// What a dispatch would come to, without its cost: what the handler throws comes out of the executor's `run`.
+  void call_here() noexcept {
+    const work_type work(std::move(work_));
+    try {
+      call();
+    } catch (...) {
+      boost::asio::post(work, [thrown = std::current_exception()] { std::rethrow_exception(thrown); });
+    }
+  }
+
+  /// On the handler's executor, where the slot may be cleared without racing with the one who emits the signal.
+  void call() {
+    if (auto slot = boost::asio::get_associated_cancellation_slot(handler_); slot.is_connected()) slot.clear();
+    Handler handler(std::move(handler_));
+    const boost::system::error_code code = code_;
+    result_type result(std::move(*result_));
+    // Freed first, so that the handler's next operation finds the memory again.
+    destroy_after_move(handler);
+    std::move(handler)(code, std::move(result));
+  }
 
   void listen_for_cancellation() {
     auto slot = boost::asio::get_associated_cancellation_slot(handler_);
@@ -112,6 +143,7 @@ class handler_waiter final : public waiter<typename Source::raw_type> {
   Source source_;
   Handler handler_;
   work_type work_;
+  bool is_completed_where_it_runs_;
   boost::system::error_code code_;
   std::optional<result_type> result_;
 };

@@ -53,6 +53,7 @@ class batch_source {
  public:
   using raw_type = outcome;
   using result_type = batch_result;
+  static constexpr bool completes_on_its_executor = true;
 
   batch_source(const place& within, std::vector<batch_item> items)
       : core_(within.core), state_(std::make_unique<batch_state>(within, std::move(items))) {}

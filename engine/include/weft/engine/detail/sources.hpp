@@ -19,6 +19,7 @@ namespace weft::detail {
 class operation_source_base {
  public:
   using raw_type = outcome;
+  static constexpr bool completes_on_its_executor = true;
 
   explicit operation_source_base(place where) : place_(std::move(where)) {}
 

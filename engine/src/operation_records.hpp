@@ -5,8 +5,8 @@
 
 #include <weft/engine/detail/core.hpp>
 
+#include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
@@ -71,12 +71,15 @@ struct operation_record {
 class operation_records {
  public:
   operation_record& operator[](std::uint32_t slot) {
-    while (slot >= records_.size()) records_.emplace_back();
-    return records_[slot];
+    while (slot / per_page >= pages_.size()) pages_.push_back(std::make_unique<page>());
+    return (*pages_[slot / per_page])[slot % per_page];
   }
 
  private:
-  std::deque<operation_record> records_;
+  static constexpr std::uint32_t per_page = 32;
+  using page = std::array<operation_record, per_page>;
+
+  std::vector<std::unique_ptr<page>> pages_;
 };
 
 }  // namespace weft::detail

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arguments.hpp"
 
+#include "workload.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -10,12 +12,18 @@
 namespace weft::bench {
 namespace {
 
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
 // 64 in flight and 8 in flight are the windows that other libraries are measured with.
 constexpr std::array known_scenarios{
-    scenario_traits{scenario::pingpong, "pingpong", 1, 64, "half of a round trip of one buffer, default 64 bytes"},
-    scenario_traits{scenario::rate, "rate", 64, 64, "messages a second, one way, default 64 bytes"},
-    scenario_traits{scenario::bandwidth, "bandwidth", 8, std::size_t{1} << 20, "GB/s, one way, default 1M"},
-    scenario_traits{scenario::objects, "objects", 1, 64, "half of a round trip of a typed object, default 64 bytes"},
+    scenario_traits{"pingpong", make_buffer_ping_pong, grouping::pairs, 1, 64,
+                    "half of a round trip of one buffer, default 64 bytes"},
+    scenario_traits{"rate", make_stream, grouping::pairs, 64, 64, "messages a second, one way, default 64 bytes"},
+    scenario_traits{"bandwidth", make_stream, grouping::pairs, 8, mebibyte, "GB/s, one way, default 1M"},
+    scenario_traits{"objects", make_object_ping_pong, grouping::pairs, 1, 64,
+                    "half of a round trip of a typed object, default 64 bytes"},
+    scenario_traits{"loop-stall", make_loop_stall, grouping::pairs, 1, 1024 * mebibyte,
+                    "how late a timer of 1 ms is on either loop during a transfer, one way, default 1G"},
 };
 
 std::string quoted(std::string_view text) {
@@ -68,9 +76,16 @@ double parse_seconds(std::string_view value) {
 int parse_ranks(std::string_view value) {
   std::string_view rest = value;
   const auto number = take_number<int>(rest);
-  if (!number || !rest.empty())
-    throw usage_error("--ranks takes an even number from 2 to 64, as in 4, not " + quoted(value));
-  return checked_ranks(*number);
+  if (!number || !rest.empty()) throw usage_error("--ranks takes a number from 2 to 64, as in 4, not " + quoted(value));
+  return *number;
+}
+
+std::size_t parse_in_flight(std::string_view value) {
+  std::string_view rest = value;
+  const auto number = take_number<std::size_t>(rest);
+  if (!number || !rest.empty() || *number < 1 || *number > max_in_flight)
+    throw usage_error("--in-flight takes a number from 1 to 100000, as in 64, not " + quoted(value));
+  return *number;
 }
 
 weft::route parse_route_option(std::string_view value) {
@@ -102,7 +117,7 @@ smoke_request parse_smoke(std::span<const std::string_view> words) {
 }
 
 bool takes_value(std::string_view option) {
-  constexpr std::array names{"--route", "--size", "--ranks", "--seconds", "--transport"};
+  constexpr std::array names{"--route", "--size", "--in-flight", "--ranks", "--seconds", "--transport"};
   return std::ranges::find(names, option) != names.end();
 }
 
@@ -116,8 +131,13 @@ class parser {
     if (!what_) throw usage_error("a scenario is missing: give one of " + scenario_names());
     asked_.what = *what_;
     asked_.size = size_.value_or(what_->default_size);
-    check_window();
-    if (asked_.compare && what_->id != scenario::objects) throw usage_error("--compare is for the scenario objects");
+    asked_.in_flight = in_flight_.value_or(what_->in_flight);
+    if (in_flight_ && what_->in_flight == 1)
+      throw usage_error("--in-flight is for scenarios with several messages in flight; " + std::string(what_->name) +
+                        " has one at a time");
+    check_ranks(asked_, asked_.ranks.value_or(2));
+    if (asked_.compare && what_->make != make_object_ping_pong)
+      throw usage_error("--compare is for the scenario objects");
     return asked_;
   }
 
@@ -148,30 +168,33 @@ class parser {
   void set(std::string_view option, std::string_view value) {
     if (option == "--route") asked_.route = parse_route_option(value);
     if (option == "--size") size_ = parse_size(value);
+    if (option == "--in-flight") in_flight_ = parse_in_flight(value);
     if (option == "--ranks") asked_.ranks = parse_ranks(value);
     if (option == "--seconds") asked_.seconds = parse_seconds(value);
     if (option == "--transport") asked_.transport = parse_transport(value);
   }
 
-  void check_window() const {
-    if (asked_.size <= max_window_bytes / what_->in_flight) return;
-    throw usage_error(std::string(what_->name) + " keeps " + std::to_string(what_->in_flight) +
-                      " messages in flight: " + std::to_string(asked_.size) +
-                      " bytes each is more than 4G together; give a smaller --size");
-  }
-
   std::span<const std::string_view> words_;
   options asked_{};
   std::optional<std::size_t> size_;
+  std::optional<std::size_t> in_flight_;
   std::optional<scenario_traits> what_;
 };
 
 }  // namespace
 
-int checked_ranks(int ranks) {
-  if (ranks >= 2 && ranks <= max_ranks && ranks % 2 == 0) return ranks;
-  throw usage_error("the number of ranks is an even one from 2 to 64, because ranks are measured in pairs, not " +
-                    std::to_string(ranks));
+void check_ranks(const options& asked, int ranks) {
+  const bool in_pairs = asked.what.who == grouping::pairs;
+  const std::string name(asked.what.name);
+  if (ranks < 2 || ranks > max_ranks || (in_pairs && ranks % 2 != 0))
+    throw usage_error(
+        "the number of ranks of " + name + " is " +
+        (in_pairs ? "an even one from 2 to 64, because ranks are measured in pairs" : "one from 2 to 64") + ", not " +
+        std::to_string(ranks));
+  const std::size_t messages = asked.in_flight * (in_pairs ? 1 : static_cast<std::size_t>(ranks - 1));
+  if (asked.size > max_window_bytes / messages)
+    throw usage_error(name + " keeps " + std::to_string(messages) + " messages in flight: " +
+                      std::to_string(asked.size) + " bytes each is more than 4G together; give a smaller --size");
 }
 
 std::variant<options, help_request, version_request, smoke_request> parse_arguments(
@@ -193,7 +216,8 @@ std::string help_text() {
          "\n"
          "  --route R      automatic, inline, host, device or pair; default automatic\n"
          "  --size B       bytes of one message; K, M and G stand for powers of 1024\n"
-         "  --ranks N      processes, which exchange in pairs (0,1), (2,3) and so on; default 2\n"
+         "  --in-flight N  messages, pieces or operations at a time, of scenarios with several\n"
+         "  --ranks N      processes, default 2; an even number where they exchange in pairs (0,1), (2,3) and so on\n"
          "  --seconds S    how long to measure, from 0.01, after a warm-up; default 1\n"
          "  --transport T  unix or tcp; default WEFT_TRANSPORT, or unix\n"
          "  --compare      of objects: 64 MiB in several ways, against plain buffers, and a small request\n"
@@ -202,7 +226,10 @@ std::string help_text() {
          "  --smoke        instead of a scenario: counts instructions per message by callgrind, against those on "
          "record;\n"
          "                 with a case and a count, as in --smoke buffers 1000, runs what is counted\n\n"
-         "Latencies are those of all pairs, rates their sum, and processor time that of all ranks per message.\n"
+         "Latencies are those of all ranks that see them, rates the sum of all, and processor time and allocations "
+         "those of "
+         "all\nranks per message; the leading ranks are the even one of each pair, or rank 0. A ratio is that of the "
+         "rate to the\nbaseline's.\n"
          "WEFT_DEVICE (automatic, host or cuda) says what carries the routes device and pair; with cuda, "
          "WEFT_DEVICE_ORDINAL\n"
          "is the GPU of rank 0, and the other processes that this program starts take those that follow.\n"

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <weft/engine/communicator.hpp>
 #include <weft/engine/options.hpp>
 #include <weft/engine/route.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -15,22 +17,32 @@
 
 namespace weft::bench {
 
-enum class scenario { pingpong, rate, bandwidth, objects };
+struct options;
+class workload;
+
+/// Which ranks exchange with each other.
+enum class grouping {
+  pairs,  ///< (0,1), (2,3) and so on
+  all,    ///< any number
+};
 
 /// What a scenario is, where the command line does not say otherwise.
 struct scenario_traits {
-  scenario id;
   std::string_view name;
+  std::unique_ptr<workload> (*make)(const weft::communicator&, const options&);  ///< what one rank does
+  grouping who;
   std::size_t in_flight;
   std::size_t default_size;
   std::string_view summary;
 };
 
-/// Two ranks make a pair; each rank is a process of this machine.
+/// Each rank is a process of this machine.
 inline constexpr int max_ranks = 64;
 /// Shorter than that, a run has too few round trips for its 99th percentile, and its rate is that of the clock's noise.
 inline constexpr double min_seconds = 0.01;
 inline constexpr double max_seconds = 600;
+/// Small ones fit into the credit that a sender has at a receiver which does not take them: 4 MiB.
+inline constexpr std::size_t max_in_flight = 100'000;
 /// Every message in flight has a buffer of its own at the receiver, which has to hold them all.
 inline constexpr std::size_t max_window_bytes = std::size_t{4} << 30;
 
@@ -38,7 +50,8 @@ inline constexpr std::size_t max_window_bytes = std::size_t{4} << 30;
 struct options {
   scenario_traits what;
   weft::route route = weft::route::automatic;
-  std::size_t size = 0;  ///< of one message, in bytes
+  std::size_t size = 0;       ///< of one message, in bytes
+  std::size_t in_flight = 1;  ///< messages
   double seconds = 1;
   bool json = false;
   bool compare = false;                      ///< objects in several ways, against plain buffers
@@ -66,8 +79,8 @@ struct usage_error : std::invalid_argument {
 [[nodiscard]] std::variant<options, help_request, version_request, smoke_request> parse_arguments(
     const std::vector<std::string_view>& words);
 
-/// How many ranks to run as. Throws `usage_error` where they do not make pairs.
-[[nodiscard]] int checked_ranks(int ranks);
+/// Throws `usage_error` where the scenario cannot have that many ranks, or not with messages of that size.
+void check_ranks(const options& asked, int ranks);
 
 [[nodiscard]] std::string help_text();
 

@@ -27,8 +27,8 @@ class buffer_channel {
 
 }  // namespace
 
-std::unique_ptr<workload> make_buffer_ping_pong(const pair_end& end) {
-  return std::make_unique<ping_pong<buffer_channel>>(end);
+std::unique_ptr<workload> make_buffer_ping_pong(const weft::communicator& comm, const options& asked) {
+  return std::make_unique<ping_pong<buffer_channel>>(pair_end(comm, asked));
 }
 
 }  // namespace weft::bench

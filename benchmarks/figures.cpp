@@ -3,11 +3,9 @@
 
 #include <weft/engine/version.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace weft::bench {
@@ -15,7 +13,7 @@ namespace {
 
 /// The field's name, its value as JSON has it, and whether that is text.
 struct field {
-  std::string_view name;
+  std::string name;
   std::string value;
   bool is_text = false;
 };
@@ -26,35 +24,56 @@ std::string decimal(double value, int digits) {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
-std::string latency_field(const figures& measured, double latency_figures::*which) {
-  return measured.latency ? decimal(*measured.latency.*which, 3) : "null";
+std::string decimal(const std::optional<double>& value, int digits) {
+  return value ? decimal(*value, digits) : "null";
+}
+
+/// p50, p99 and max.
+void add_latency(std::vector<field>& fields, std::string_view side, const std::optional<latency_figures>& seen) {
+  const auto add = [&](std::string_view which, double latency_figures::*value) {
+    fields.push_back({std::string(side).append(which), seen ? decimal(*seen.*value, 3) : "null"});
+  };
+  add("p50_us", &latency_figures::p50_us);
+  add("p99_us", &latency_figures::p99_us);
+  add("max_us", &latency_figures::max_us);
 }
 
 // Names and order are read by other programs: fields may be added at the end, and none renamed or removed.
 std::vector<field> fields_of(const figures& measured) {
-  return {
-      {"scenario", measured.scenario, true},
-      {"route", measured.route, true},
-      {"transport", measured.transport, true},
-      {"ranks", std::to_string(measured.ranks)},
-      {"size", std::to_string(measured.size)},
-      {"in_flight", std::to_string(measured.in_flight)},
-      {"messages", std::to_string(measured.messages)},
-      {"seconds", decimal(measured.seconds, 6)},
-      {"p50_us", latency_field(measured, &latency_figures::p50_us)},
-      {"p99_us", latency_field(measured, &latency_figures::p99_us)},
-      {"max_us", latency_field(measured, &latency_figures::max_us)},
+  std::vector<field> fields{
+      {"scenario", measured.scenario, true},           {"route", measured.route, true},
+      {"transport", measured.transport, true},         {"ranks", std::to_string(measured.ranks)},
+      {"size", std::to_string(measured.size)},         {"in_flight", std::to_string(measured.in_flight)},
+      {"messages", std::to_string(measured.messages)}, {"seconds", decimal(measured.seconds, 6)},
+  };
+  const auto add = [&](const std::vector<field>& more) { fields.insert(fields.end(), more.begin(), more.end()); };
+  add_latency(fields, "", measured.latency);
+  add({
       {"messages_per_s", decimal(measured.messages_per_s(), 1)},
       {"gb_per_s", decimal(measured.gb_per_s(), 6)},
-      {"cpu_us_per_message", decimal(measured.cpu_us_per_message, 3)},
+      {"cpu_us_per_message", decimal(measured.per_message(measured.leading_cpu_us + measured.other_cpu_us), 3)},
       {"version", version_text(), true},
       {"device", measured.device, true},
-  };
+      {"cpu_us_leading", decimal(measured.per_message(measured.leading_cpu_us), 3)},
+      {"cpu_us_other", decimal(measured.per_message(measured.other_cpu_us), 3)},
+  });
+  add_latency(fields, "leading_", measured.leading_latency);
+  add_latency(fields, "other_", measured.other_latency);
+  add({
+      {"allocations_per_message", decimal(measured.per_message(static_cast<double>(measured.allocations)), 3)},
+      {"baseline_messages_per_s", decimal(measured.baseline_messages_per_s, 1)},
+      {"ratio", decimal(measured.ratio(), 3)},
+      {"hold_us", decimal(measured.found.hold_us, 3)},
+      {"bytes_per_peer", decimal(measured.found.bytes_per_peer, 0)},
+      {"idle_cpu_us_per_s", decimal(measured.found.idle_cpu_us_per_s, 1)},
+      {"startup_s", decimal(measured.startup_s, 6)},
+      {"join_s", decimal(measured.join_s, 6)},
+  });
+  return fields;
 }
 
-std::string padded(std::string_view text, std::size_t width) {
-  return std::string(width - text.size(), ' ') + std::string(text);
-}
+/// Of a column for all names.
+constexpr std::size_t name_width = 25;
 
 }  // namespace
 
@@ -69,17 +88,12 @@ std::string to_json(const figures& measured) {
 }
 
 std::string to_table(const figures& measured) {
-  std::string headings;
-  std::string values;
+  std::string lines;
   for (const field& each : fields_of(measured)) {
-    if (each.name == "version") continue;
-    const std::string_view value = each.value == "null" ? "-" : std::string_view(each.value);
-    const std::size_t width = std::max(each.name.size(), value.size());
-    const std::string_view gap = headings.empty() ? "" : "  ";
-    headings.append(gap).append(padded(each.name, width));
-    values.append(gap).append(padded(value, width));
+    if (each.name == "version" || each.value == "null") continue;
+    lines += each.name + std::string(name_width - each.name.size(), ' ') + each.value + "\n";
   }
-  return headings + "\n" + values + "\n";
+  return lines;
 }
 
 std::string version_text() {

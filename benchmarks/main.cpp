@@ -13,7 +13,7 @@
 
 #include <unistd.h>
 
-#include <array>
+#include <chrono>
 #include <exception>
 #include <iostream>
 #include <random>
@@ -27,6 +27,13 @@ using namespace weft::bench;
 constexpr int failed = 1;
 constexpr int bad_arguments = 2;
 
+// Processes that are forked have that of the first.
+const auto program_start = std::chrono::steady_clock::now();
+
+double seconds_since_start() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - program_start).count();
+}
+
 // In one piece, because several ranks may complain at once.
 int complain(int status, const std::string& what) {
   std::cerr << "weft-bench: " + what + '\n';
@@ -34,13 +41,15 @@ int complain(int status, const std::string& what) {
 }
 
 asio::awaitable<void> live(weft::engine& one, const options& asked) {
+  const double joining = seconds_since_start();
   weft::communicator comm = co_await one.join();
+  const start_times start{joining, seconds_since_start()};
   std::optional<figures> measured;
   std::string table;
   if (asked.compare)
     table = co_await compare_objects(comm);
   else
-    measured = co_await measure(comm, asked);
+    measured = co_await measure(comm, asked, start);
   co_await one.close();
   std::cout << table << std::flush;
   if (measured) std::cout << (asked.json ? to_json(*measured) : to_table(*measured)) << std::flush;
@@ -101,7 +110,7 @@ int run_launched(weft::engine_options own, options asked) {
   if (asked.ranks.value_or(own.world_size) != own.world_size)
     throw usage_error("--ranks " + std::to_string(*asked.ranks) + " contradicts the " + std::to_string(own.world_size) +
                       " ranks of the environment; leave it out");
-  (void)checked_ranks(own.world_size);
+  check_ranks(asked, own.world_size);
   own.transport = asked.transport.value_or(own.transport);
   asked.transport = own.transport;
   return run_rank(std::move(own), asked);

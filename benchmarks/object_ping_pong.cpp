@@ -60,8 +60,8 @@ class object_channel {
 
 }  // namespace
 
-std::unique_ptr<workload> make_object_ping_pong(const pair_end& end) {
-  return std::make_unique<ping_pong<object_channel>>(end);
+std::unique_ptr<workload> make_object_ping_pong(const weft::communicator& comm, const options& asked) {
+  return std::make_unique<ping_pong<object_channel>>(pair_end(comm, asked));
 }
 
 }  // namespace weft::bench

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "pair_end.hpp"
 #include "workload.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <utility>
 
 namespace weft::bench {
 
 /// One message there and one back, again and again. A channel has `send()` and `receive()`, whose results are awaited,
-/// `keep(result)` for what was received, `fill(seed)` and `check(seed)`.
+/// `keep(result)` for what was received, `fill(seed)` and `check(seed)`. The leading end sees half of each round trip.
 template <class Channel>
 class ping_pong final : public workload {
  public:
-  explicit ping_pong(const pair_end& end) : channel_(end), leads_(end.leads()) {}
+  explicit ping_pong(const pair_end& end) : channel_(end), leads_(end.leads()), size_(end.size) {}
 
-  [[nodiscard]] std::uint64_t messages_per_unit() const noexcept override { return 2; }
+  [[nodiscard]] extent unit() const noexcept override { return {2, 2 * size_}; }
 
   boost::asio::awaitable<void> run(std::uint64_t units) override {
-    round_trips_.clear();
+    seen_.clear();
     return leads_ ? lead(units) : follow(units);
   }
 
   // The two ends send different bytes: an end that got its own back would be found out.
   void fill(std::uint64_t seed) override { channel_.fill(2 * seed + (leads_ ? 1 : 0)); }
   void check(std::uint64_t seed) const override { channel_.check(2 * seed + (leads_ ? 0 : 1)); }
-
-  [[nodiscard]] const latencies& round_trips() const noexcept override { return round_trips_; }
 
  private:
   using clock = std::chrono::steady_clock;
@@ -37,7 +37,7 @@ class ping_pong final : public workload {
       co_await channel_.send();
       auto answer = co_await channel_.receive();
       channel_.keep(std::move(answer));
-      round_trips_.record(clock::now() - before);
+      seen_.record((clock::now() - before) / 2);
     }
   }
 
@@ -51,7 +51,7 @@ class ping_pong final : public workload {
 
   Channel channel_;
   bool leads_;
-  latencies round_trips_;
+  std::size_t size_;
 };
 
 }  // namespace weft::bench

@@ -4,40 +4,36 @@
 #include "arguments.hpp"
 #include "latencies.hpp"
 
-#include <weft/engine/communicator.hpp>
-
 #include <boost/asio/awaitable.hpp>
 
 #include <cstdint>
 #include <memory>
-#include <utility>
+#include <optional>
 
 namespace weft::bench {
 
-/// The tags of this program.
-namespace tags {
-enum : std::uint64_t { payload, all_arrived, round, ready, go, part };
-}
-
-/// One end of a pair: what it exchanges, with whom, and how.
-struct pair_end {
-  weft::communicator comm;
-  destination payload_to;
-  origin payload_from;
-  std::size_t size = 0;
-
-  pair_end(weft::communicator own, const options& asked)
-      : comm(std::move(own)),
-        payload_to(to(comm.rank() ^ 1, tags::payload).via(asked.route)),
-        payload_from(from(comm.rank() ^ 1, tags::payload)),
-        size(asked.size) {}
-
-  /// The even rank opens every exchange, and its clock is the pair's.
-  [[nodiscard]] bool leads() const noexcept { return comm.rank() % 2 == 0; }
-  [[nodiscard]] int peer() const noexcept { return payload_to.rank; }
+/// What ranks exchange with each other.
+struct extent {
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
 };
 
-/// What one end of a pair does over and over. Both ends run the same number of units.
+/// What a scenario that compares two cases is at.
+enum class variant { baseline, measured };
+
+/// What single scenarios find out beside messages and time; the highest of all ranks is printed.
+struct findings {
+  std::optional<double> hold_us;            ///< the longest that starting an operation held the loop
+  std::optional<double> bytes_per_peer;     ///< memory that a connection takes at one of its ends
+  std::optional<double> idle_cpu_us_per_s;  ///< processor time of a rank that has nothing to do
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(hold_us, bytes_per_peer, idle_cpu_us_per_s);
+  }
+};
+
+/// What one rank of a crew does over and over. All of them run the same number of units.
 class workload {
  public:
   workload() = default;
@@ -45,23 +41,41 @@ class workload {
   workload& operator=(const workload&) = delete;
   virtual ~workload() = default;
 
-  /// The messages that a pair exchanges in one unit.
-  [[nodiscard]] virtual std::uint64_t messages_per_unit() const noexcept = 0;
+  /// What a crew exchanges in one unit.
+  [[nodiscard]] virtual extent unit() const noexcept = 0;
 
   /// Exchanges `units`, and ends once all of their messages have arrived.
   virtual boost::asio::awaitable<void> run(std::uint64_t units) = 0;
 
-  /// Changes what is sent from here on. Both ends give the same seed.
+  /// Changes what is sent from here on. All give the same seed.
   virtual void fill(std::uint64_t seed) = 0;
   /// Throws unless what was received last, into every buffer, was sent with this seed.
   virtual void check(std::uint64_t seed) const = 0;
 
-  /// Round trips of the last run, at the leading end of those workloads that wait for each answer; else empty.
-  [[nodiscard]] virtual const latencies& round_trips() const noexcept = 0;
+  /// Of the last run, in scenarios and at ranks that see latencies; else empty.
+  [[nodiscard]] virtual const latencies& seen() const noexcept { return seen_; }
+
+  // ---- what few scenarios need
+
+  /// Whether there is more to measure than the first unit.
+  [[nodiscard]] virtual bool repeats() const noexcept { return true; }
+  /// Whether there is a baseline, which is measured in turn with the rest.
+  [[nodiscard]] virtual bool has_baseline() const noexcept { return false; }
+  /// Makes ready for one of the two, and takes back what that was; not measured.
+  virtual boost::asio::awaitable<void> begin(variant) { co_return; }
+  virtual boost::asio::awaitable<void> end() { co_return; }
+  /// Since `begin`.
+  [[nodiscard]] virtual findings found() const { return {}; }
+
+ protected:
+  latencies seen_;
 };
 
-[[nodiscard]] std::unique_ptr<workload> make_buffer_ping_pong(const pair_end& end);
-[[nodiscard]] std::unique_ptr<workload> make_object_ping_pong(const pair_end& end);
-[[nodiscard]] std::unique_ptr<workload> make_stream(const pair_end& end, std::size_t in_flight);
+// What a scenario's row in the table names: what one rank does in it. Each stands in a file of its own.
+using workload_maker = std::unique_ptr<workload>(const weft::communicator&, const options&);
+workload_maker make_buffer_ping_pong;
+workload_maker make_object_ping_pong;
+workload_maker make_stream;
+workload_maker make_loop_stall;
 
 }  // namespace weft::bench

@@ -24,6 +24,20 @@ constexpr std::array known_scenarios{
                     "half of a round trip of a typed object, default 64 bytes"},
     scenario_traits{"loop-stall", make_loop_stall, grouping::pairs, 1, 1024 * mebibyte,
                     "how late a timer of 1 ms is on either loop during a transfer, one way, default 1G"},
+    scenario_traits{"kv", make_key_value, grouping::pairs, 18'880, 4096,
+                    "a message of 18,880 pieces (--in-flight) of 4K each, one way, against one block"},
+    scenario_traits{"idle", make_idle, grouping::all, 1, 64,
+                    "what idle connections take, and pingpong between ranks 0 and 1 beside them, default 64 bytes"},
+    scenario_traits{"pending", make_pending, grouping::pairs, max_in_flight, 64,
+                    "pingpong while 100,000 (--in-flight) receives and as many messages wait, against one of each"},
+    scenario_traits{"startup", make_startup, grouping::all, 1, 64,
+                    "until all have joined; and the first request of each rank to rank 0, default 64 bytes"},
+    scenario_traits{"any-source", make_any_source, grouping::all, 1, 64,
+                    "requests of all to rank 0, which receives from any source, default 64 bytes"},
+    scenario_traits{"alltoall", make_all_to_all, grouping::all, 1, 65536,
+                    "rounds in which each rank sends one message to each other, default 64K"},
+    scenario_traits{"batch", make_batches, grouping::pairs, 64, 65536,
+                    "batches of 64 sends and as many receives (--in-flight) at each end, default 64K"},
 };
 
 std::string quoted(std::string_view text) {

@@ -92,6 +92,7 @@ asio::awaitable<part> run_rounds(const crew& members, workload& work, double sec
     if (next.measured && !std::exchange(measures, true)) co_await wait_for_all(members.comm);
     const part own = co_await run_once(members, work, next.units);
     if (measures) all.append(own);
+    if (!members.leads()) continue;
     next =
         measures ? after_measured(next, own.seconds, all.seconds, seconds) : after_warm_up(next, own.seconds, seconds);
   }

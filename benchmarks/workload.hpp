@@ -77,5 +77,12 @@ workload_maker make_buffer_ping_pong;
 workload_maker make_object_ping_pong;
 workload_maker make_stream;
 workload_maker make_loop_stall;
+workload_maker make_key_value;
+workload_maker make_idle;
+workload_maker make_pending;
+workload_maker make_startup;
+workload_maker make_any_source;
+workload_maker make_all_to_all;
+workload_maker make_batches;
 
 }  // namespace weft::bench

@@ -32,8 +32,46 @@ TEST_CASE("a time too short to measure in, or none, is named with the range") {
 
 TEST_CASE("a scenario is enough, and what is unknown is named with what is known") {
   CHECK(std::get<options>(parse_arguments({"bandwidth"})).size == 1 << 20);
-  CHECK(complaint({}) == "a scenario is missing: give one of pingpong, rate, bandwidth, objects");
-  CHECK(complaint({"ping"}) == "unknown scenario 'ping'; scenarios are pingpong, rate, bandwidth, objects");
+  const std::string all =
+      "pingpong, rate, bandwidth, objects, loop-stall, kv, idle, pending, startup, any-source, alltoall, batch";
+  CHECK(complaint({}) == "a scenario is missing: give one of " + all);
+  CHECK(complaint({"ping"}) == "unknown scenario 'ping'; scenarios are " + all);
+}
+
+TEST_CASE("ranks that exchange in pairs are even in number, and others any number from two on") {
+  for (const char* scenario : {"pingpong", "loop-stall", "kv", "pending", "batch"}) {
+    CAPTURE(scenario);
+    CHECK(complaint({scenario, "--ranks", "8"}).empty());
+    CHECK(complaint({"--ranks", "3", scenario}) == "the number of ranks of " + std::string(scenario) +
+                                                       " is an even one from 2 to 64, because ranks are measured in "
+                                                       "pairs, not 3");
+  }
+  for (const char* scenario : {"idle", "startup", "any-source", "alltoall"}) {
+    CAPTURE(scenario);
+    CHECK(complaint({scenario, "--ranks", "63"}).empty());
+    CHECK(complaint({scenario, "--ranks", "1"}) ==
+          "the number of ranks of " + std::string(scenario) + " is one from 2 to 64, not 1");
+    CHECK(complaint({scenario, "--ranks", "65"}) ==
+          "the number of ranks of " + std::string(scenario) + " is one from 2 to 64, not 65");
+  }
+  CHECK(complaint({"idle", "--ranks", "few"}) == "--ranks takes a number from 2 to 64, as in 4, not 'few'");
+}
+
+TEST_CASE("messages in flight are counted where a scenario has several, and fit into memory") {
+  CHECK(std::get<options>(parse_arguments({"kv"})).in_flight == 18'880);
+  CHECK(std::get<options>(parse_arguments({"batch", "--in-flight", "7"})).in_flight == 7);
+  CHECK(complaint({"idle", "--in-flight", "7"}) ==
+        "--in-flight is for scenarios with several messages in flight; idle has one at a time");
+  for (const char* given : {"0", "100001", "-1", "7K", ""}) {
+    CAPTURE(given);
+    CHECK(complaint({"batch", "--in-flight", given}) ==
+          "--in-flight takes a number from 1 to 100000, as in 64, not '" + std::string(given) + "'");
+  }
+  CHECK(complaint({"kv", "--in-flight", "5", "--size", "1G"}) ==
+        "kv keeps 5 messages in flight: 1073741824 bytes each is more than 4G together; give a smaller --size");
+  CHECK(complaint({"alltoall", "--ranks", "6", "--size", "1G"}) ==
+        "alltoall keeps 5 messages in flight: 1073741824 bytes each is more than 4G together; give a smaller --size");
+  CHECK(complaint({"alltoall", "--ranks", "5", "--size", "1G"}).empty());
 }
 
 }  // namespace

@@ -63,6 +63,9 @@ std::vector<field> fields_of(const figures& measured) {
       {"allocations_per_message", decimal(measured.per_message(static_cast<double>(measured.allocations)), 3)},
       {"baseline_messages_per_s", decimal(measured.baseline_messages_per_s, 1)},
       {"ratio", decimal(measured.ratio(), 3)},
+  });
+  add_latency(fields, "baseline_", measured.baseline_latency);
+  add({
       {"hold_us", decimal(measured.found.hold_us, 3)},
       {"bytes_per_peer", decimal(measured.found.bytes_per_peer, 0)},
       {"idle_cpu_us_per_s", decimal(measured.found.idle_cpu_us_per_s, 1)},

@@ -35,6 +35,7 @@ struct figures {
   double other_cpu_us = 0;
   std::uint64_t allocations = 0;
   std::optional<double> baseline_messages_per_s;
+  std::optional<latency_figures> baseline_latency;
   findings found;
   double startup_s = 0;
   double join_s = 0;

@@ -32,11 +32,11 @@ class key_value final : public workload {
 
   asio::awaitable<void> begin(variant next) override {
     in_pieces_ = next == variant::measured;
-    longest_ = {};
     co_return;
   }
 
   asio::awaitable<void> run(std::uint64_t units) override {
+    longest_ = {};
     for (; units > 0; --units) {
       if (end_.leads() && in_pieces_) co_await send_pieces();
       if (end_.leads() && !in_pieces_) co_await end_.comm.send(block_, end_.payload_to);
@@ -94,7 +94,7 @@ class key_value final : public workload {
   std::vector<std::byte> pool_;
   std::vector<buffer_view> pieces_;
   bool in_pieces_ = false;
-  clock::duration longest_{};  // of the calls that start an operation
+  clock::duration longest_{};  // of the calls that start an operation, in the last run
 };
 
 }  // namespace

@@ -76,6 +76,12 @@ std::optional<latency_figures> latencies_of(const latencies& seen) {
   return latency_figures{microseconds(seen.quantile(0.5)), microseconds(seen.quantile(0.99)), microseconds(seen.max())};
 }
 
+latencies all_seen(const part& one) {
+  latencies both = one.leading.seen;
+  both.add(one.others.seen);
+  return both;
+}
+
 std::string name_of(std::optional<weft::transport> which) {
   if (which == weft::transport::unix_socket) return "unix";
   return which == weft::transport::tcp ? "tcp" : "automatic";
@@ -98,9 +104,7 @@ figures figures_of(const report& all, const options& asked, const weft::communic
   result.messages = measured.exchanged.messages;
   result.bytes = measured.exchanged.bytes;
   result.seconds = measured.seconds;
-  latencies both = measured.leading.seen;
-  both.add(measured.others.seen);
-  result.latency = latencies_of(both);
+  result.latency = latencies_of(all_seen(measured));
   result.leading_latency = latencies_of(measured.leading.seen);
   result.other_latency = latencies_of(measured.others.seen);
   result.leading_cpu_us = measured.leading.cpu_seconds * 1e6;
@@ -108,6 +112,7 @@ figures figures_of(const report& all, const options& asked, const weft::communic
   result.allocations = measured.allocations;
   if (const part& base = all.baseline; base.exchanged.messages != 0)
     result.baseline_messages_per_s = static_cast<double>(base.exchanged.messages) / base.seconds;
+  result.baseline_latency = latencies_of(all_seen(all.baseline));
   result.found = measured.found;
   result.startup_s = all.start.joined;
   result.join_s = all.start.joined - all.start.joining;

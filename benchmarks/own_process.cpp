@@ -23,11 +23,18 @@ double cpu_seconds_now() {
 }
 
 double resident_bytes_now() {
-  std::ifstream lines("/proc/self/smaps_rollup");
+  std::ifstream words("/proc/self/smaps_rollup");
   double kibibytes = 0;
-  for (std::string word; lines >> word;)
-    if (word == "Pss:" && lines >> kibibytes) return kibibytes * 1024;
-  throw std::runtime_error("/proc/self/smaps_rollup does not say how much memory this process has: no line 'Pss:'");
+  int found = 0;
+  for (std::string word; words >> word;) {
+    if (word != "Pss_Anon:" && word != "Pss_Shmem:") continue;
+    double each = 0;
+    words >> each;
+    kibibytes += each;
+    ++found;
+  }
+  if (found == 2) return kibibytes * 1024;
+  throw std::runtime_error("/proc/self/smaps_rollup has not the lines Pss_Anon and Pss_Shmem (Linux 5.4 and later)");
 }
 
 }  // namespace weft::bench

@@ -61,6 +61,7 @@ asio::awaitable<part> run_once(const crew& members, workload& work, std::uint64_
   own_side.cpu_seconds = cpu_seconds_now() - cpu_before;
   own.allocations = allocations_so_far() - allocations_before;
   own_side.seen = work.seen();
+  own.found = work.found();
   if (members.leads()) own.exchanged = {units * work.unit().messages, units * work.unit().bytes};
   co_return own;
 }
@@ -113,7 +114,6 @@ asio::awaitable<part> run_measured(const crew& members, workload& work, double s
     own = co_await run_rounds(members, work, seconds);
     work.check(measured_seed);
   }
-  own.found = work.found();
   co_return own;
 }
 

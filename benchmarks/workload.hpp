@@ -64,7 +64,7 @@ class workload {
   /// Makes ready for one of the two, and takes back what that was; not measured.
   virtual boost::asio::awaitable<void> begin(variant) { co_return; }
   virtual boost::asio::awaitable<void> end() { co_return; }
-  /// Since `begin`.
+  /// In the last run, or in `begin`.
   [[nodiscard]] virtual findings found() const { return {}; }
 
  protected:

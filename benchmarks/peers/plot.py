@@ -1,0 +1,2 @@
+def draw(records, folder):
+    pass

@@ -135,7 +135,7 @@ def why_not_compiled(contestant):
     done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
     if done.returncode == 0:
         return None
-    problem = re.search(r"error: (.*)", done.stderr)
+    problem = re.search(r"(?:error|ld): (.*)", done.stderr)
     return missing(problem[1] if problem else last_line(done.stderr), contestant)
 
 

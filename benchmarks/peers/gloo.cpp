@@ -72,6 +72,6 @@ int main(int argc, char** argv) {
   const job asked = parse_job(argc, argv);
   exchange all(asked, fork_in_two());
   gloo_end end(all.own);
-  measure_blocking("Gloo", "", end, all);
+  measure_blocking("Gloo", "", end, all);  // it has no version of its own
   leave(all.own);
 }

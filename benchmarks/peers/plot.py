@@ -15,7 +15,7 @@ legend_step = 24
 families = {
     "weft": ("#0969da", "#58a6ff", ("weft spin", "weft blocking")),
     "ring": ("#6e7781", "#8b949e", ("ring busy", "ring spin", "ring sleep")),
-    "kernel": ("#a8a29e", "#6e6a66", ("cross-memory attach", "Unix socket")),
+    "kernel": ("#1b7c83", "#39c5cf", ("cross-memory attach", "Unix socket")),
     "asio": ("#bc4c00", "#f0883e", ("Asio unix", "Asio tcp")),
     "mpi": ("#1a7f37", "#3fb950", ("Open MPI", "MPICH")),
     "ucx": ("#8250df", "#bc8cff", ("UCX poll", "UCX armed")),
@@ -89,10 +89,11 @@ def drawing(title, results, scenario, figure):
     yield from grid(x, y, sizes)
     # In the order in which the lines end, as far as the eye can follow them there.
     lines.sort(key=lambda each: -each[3][-1][1])
-    for index, (family, dash, name, points) in enumerate(lines):
+    places = {each[2]: top + 12 + index * legend_step for index, each in enumerate(lines)}
+    for family, dash, name, points in sorted(lines, key=lambda each: each[0] == "weft"):  # on top of the others
         thickness = 3 if family == "weft" else 1.5
         yield from line(family, dash, thickness, [(x.at(size), y.at(value)) for size, value in points])
-        place = top + 12 + index * legend_step
+        place = places[name]
         yield from line(family, dash, thickness, [(right + 20, place), (right + 56, place)])
         yield f'<text x="{right + 66}" y="{place + 4}">{name}</text>'
     yield "</svg>"

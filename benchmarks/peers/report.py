@@ -3,8 +3,10 @@
 
 import statistics
 
+import machine
 import targets
 
+disturbed = "**The machine was not quiet: ratios of this run mean little, and targets met or not mean nothing.**"
 unit_names = ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K"))
 # Title, scenario, figure, and what a figure is multiplied with.
 figure_tables = (
@@ -105,8 +107,10 @@ def competing_section(results):
         yield from table(["", "64 B"], ([key[0], spread(results.values(key, "p50_us"))] for key in keys))
 
 
-def target_section(results, skipped):
+def target_section(results, skipped, records):
     yield "## Targets\n"
+    if was_disturbed(records):
+        yield f"{disturbed}\n"
     headings = ["target", "weft", "against", "ratio", "wanted", "met"]
     yield from table(headings, targets.rows(results, skipped, spread))
 
@@ -119,18 +123,22 @@ def skipped_section(results, skipped):
     yield from table(["what", "case", "why"], rows) if rows else ["nothing\n"]
 
 
-def state_section(machine, records):
+def was_disturbed(records):
+    return statistics.median(each["busy_share"] for each in records) > machine.quiet_share
+
+
+def state_section(header, records):
     busy = [each["busy_share"] for each in records]
-    yield (f"{machine['machine']}, {machine['processors']} processors, Linux {machine['kernel']}; {machine['rounds']} "
-           f"rounds, {machine['seconds']} s each. Before the measurements others used {100 * statistics.median(busy):.0f}% "
+    yield (f"{header['machine']}, {header['processors']} processors, Linux {header['kernel']}; {header['rounds']} "
+           f"rounds, {header['seconds']} s each. Before the measurements others used {100 * statistics.median(busy):.0f}% "
            f"of the processors ({100 * min(busy):.0f}..{100 * max(busy):.0f}%). Median (least..most) of the rounds.\n")
-    if max(busy) > 0.2:
-        yield "**The machine was not quiet: compare no figures of this run.**\n"
+    if was_disturbed(records):
+        yield f"{disturbed}\n"
 
 
-def text(machine, records):
+def text(header, records):
     results = Results(records)
-    lines = ["# weft, floors and other libraries\n", *state_section(machine, records), *figure_sections(results),
-             *competing_section(results), *skipped_section(results, machine["skipped"]),
-             *target_section(results, machine["skipped"])]
+    lines = ["# weft, floors and other libraries\n", *state_section(header, records), *figure_sections(results),
+             *competing_section(results), *skipped_section(results, header["skipped"]),
+             *target_section(results, header["skipped"], records)]
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 """Who is measured: weft, floors, and other libraries; how each is built and started."""
 
 import dataclasses
+import functools
 import os
 import pathlib
 import re
@@ -86,10 +87,18 @@ all_contestants = [
 ]
 
 
+@functools.cache
 def python():
-    """The one that tools/bench-compare --install makes, or the system's."""
-    own = build / "python/bin/python"
-    return own if own.exists() else pathlib.Path(shutil.which("python3") or sys.executable)
+    """The first that has torch: that of tools/bench-compare --install, this one, Debian's; else the last of them."""
+    candidates = [build / "python/bin/python", sys.executable, "/usr/bin/python3"]
+    for candidate in candidates:
+        if shutil.which(candidate) and has_torch(candidate).returncode == 0:
+            return candidate
+    return candidates[-1]
+
+
+def has_torch(interpreter):
+    return subprocess.run([interpreter, "-c", "import numpy, torch.distributed"], capture_output=True, text=True)
 
 
 def install(contestants):
@@ -109,7 +118,7 @@ def install_torch():
         if subprocess.run([*pip, *index]).returncode == 0:
             return
     shutil.rmtree(build / "python")
-    subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", "python3-torch"])
+    subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", "python3-torch", "python3-numpy"])
 
 
 def why_not_built(contestant):
@@ -117,8 +126,8 @@ def why_not_built(contestant):
     if contestant.kind == "weft":
         return None
     if contestant.source.endswith(".py"):
-        probe = subprocess.run([python(), "-c", "import numpy, torch.distributed"], capture_output=True, text=True)
-        return None if probe.returncode == 0 else f"{python()}: {last_line(probe.stderr)}"
+        probe = has_torch(python())
+        return None if probe.returncode == 0 else f"{last_line(probe.stderr)} (--install installs it)"
     for needed in (contestant.compiler, *contestant.launcher[:1]):
         if shutil.which(needed) is None:
             return missing(f"there is no {needed}", contestant)

@@ -35,7 +35,8 @@ class Contestant:
         if self.kind == "weft":
             options = ["--json", "--size", str(size), "--seconds", str(seconds), "--route", self.mode]
             return [str(weft_bench), scenario, *options]
-        program = [str(python()), str(here / self.source)] if self.source.endswith(".py") else [str(build / self.program)]
+        is_script = self.source.endswith(".py")
+        program = [str(python()), str(here / self.source)] if is_script else [str(build / self.program)]
         return [*self.launcher, *program, self.mode, scenario, str(size), str(seconds)]
 
 
@@ -56,7 +57,8 @@ def peer(name, program, mode, packages=(), source=None, **more):
 with_objects = ("pingpong", "objects", "rate", "bandwidth")
 as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 in_shared_memory = {"UCX_TLS": "posix,cma", "UCX_LOG_LEVEL": "error"}
-open_mpi = ("mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-np", "2", "--mca", "pml", "ob1", "--mca", "btl", "vader,self")
+by_shared_memory = ("--mca", "pml", "ob1", "--mca", "btl", "vader,self")
+open_mpi = ("mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-np", "2", *by_shared_memory)
 mpich = ("mpirun.mpich", "-bind-to", "none", "-np", "2")
 ucx = {"packages": ("libucx-dev",), "libraries": ("-lucp", "-lucs"), "environment": in_shared_memory}
 torch = {"source": "torch_gloo.py"}
@@ -140,8 +142,8 @@ def why_not_compiled(contestant):
     if program.exists() and program.stat().st_mtime > newest:
         return None
     build.mkdir(parents=True, exist_ok=True)
-    command = [contestant.compiler, "-std=c++20", "-O2", "-Wall", "-Wextra", "-o", program, source, *contestant.libraries]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
+    options = ["-std=c++20", "-O2", "-Wall", "-Wextra", "-o", program, source, *contestant.libraries]
+    done = subprocess.run([contestant.compiler, *options], capture_output=True, text=True, timeout=limit_s)
     if done.returncode == 0:
         return None
     problem = re.search(r"(?:error|ld): (.*)", done.stderr)

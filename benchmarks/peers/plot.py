@@ -35,7 +35,8 @@ def style():
 
     light = " ".join(rules("#1f2328", "#ffffff", "#d8dee4", 0))
     dark = " ".join(rules("#e6edf3", "#0d1117", "#30363d", 1))
-    return f"<style>{light} polyline {{ fill: none !important; }} @media (prefers-color-scheme: dark) {{ {dark} }}</style>"
+    unfilled = "polyline { fill: none !important; }"
+    return f"<style>{light} {unfilled} @media (prefers-color-scheme: dark) {{ {dark} }}</style>"
 
 
 class LogAxis:

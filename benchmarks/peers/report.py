@@ -130,8 +130,9 @@ def was_disturbed(records):
 def state_section(header, records):
     busy = [each["busy_share"] for each in records]
     yield (f"{header['machine']}, {header['processors']} processors, Linux {header['kernel']}; {header['rounds']} "
-           f"rounds, {header['seconds']} s each. Before the measurements others used {100 * statistics.median(busy):.0f}% "
-           f"of the processors ({100 * min(busy):.0f}..{100 * max(busy):.0f}%). Median (least..most) of the rounds.\n")
+           f"rounds, {header['seconds']} s each. Before the measurements others used "
+           f"{100 * statistics.median(busy):.0f}% of the processors ({100 * min(busy):.0f}..{100 * max(busy):.0f}%). "
+           "Median (least..most) of the rounds.\n")
     if was_disturbed(records):
         yield f"{disturbed}\n"
 

@@ -72,7 +72,8 @@ all_targets = [
     competing("weft blocking", ahead_of("Asio unix")),
     *(by_device(route, size) for route in ("device", "pair") for size in (M, 64 * M)),
     *(objects(size) for size in (64, 4 << 10, 64 << 10, M, 64 * M)),
-    Target("CPU a message, 64 B, 64 in flight", "weft blocking", "rate", 64, "cpu_us_per_message", (("ring sleep", 2),), True),
+    Target("CPU a message, 64 B, 64 in flight", "weft blocking", "rate", 64, "cpu_us_per_message", (("ring sleep", 2),),
+           True),
 ]
 
 
@@ -92,11 +93,12 @@ def row(target, other, limit, results, skipped, spread):
     theirs = (other, scenario, target.size, target.competes)
     sign = "at most" if target.lower else "at least"
     wanted = f"{sign} {limit:.3g}" if limit else "-"
+    head = [target.title, target.ours, other]
     ratios = results.ratios(ours, theirs, target.figure)
     if not ratios:
-        reason = next((name for name in (target.ours, other) if name in skipped), None)
-        return [target.title, target.ours, other, "-", wanted, f"not measured{f': {reason} is skipped' if reason else ''}"]
-    return [target.title, target.ours, other, spread(ratios), wanted, verdict(statistics.median(ratios), limit, target.lower)]
+        absent = [f": {name} is skipped" for name in (target.ours, other) if name in skipped]
+        return [*head, "-", wanted, "not measured" + "".join(absent)]
+    return [*head, spread(ratios), wanted, verdict(statistics.median(ratios), limit, target.lower)]
 
 
 def least_row(target, results, spread):

@@ -10,6 +10,9 @@
 #include <weft/engine/objects.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
 #include <utility>
 
 namespace weft::bench {

@@ -19,6 +19,7 @@ asio::awaitable<void> together(std::vector<asio::awaitable<void>> all) {
   const auto executor = co_await asio::this_coro::executor;
   using operation = decltype(asio::co_spawn(executor, std::move(all.front()), asio::deferred));
   std::vector<operation> operations;
+  operations.reserve(all.size());
   for (auto& each : all) operations.push_back(asio::co_spawn(executor, std::move(each), asio::deferred));
   auto group = asio::experimental::make_parallel_group(std::move(operations));
   const auto [order, problems] =

@@ -17,6 +17,10 @@ using protocol::message_header;
 // must fit beside what the next read brings.
 constexpr std::size_t largest_body = read_space / 2 - sizeof(message_header);
 
+// Of a large payload, so that the link can look at the clock in between: to fill so much memory that is touched for the
+// first time has been seen to take 180 us.
+constexpr std::uint64_t largest_step = std::uint64_t{64} << 10;
+
 // Shared by all links of a thread, because it is empty between turns.
 std::span<std::byte> read_scratch() {
   thread_local std::vector<std::byte> space(read_space);
@@ -30,7 +34,7 @@ const std::vector<boost::asio::mutable_buffer>& message_input::room() {
   room_.clear();
   direct_ = 0;
   // The bytes of a large payload go where they belong without a stop in between.
-  if (raw_active_) direct_ = raw_target_.gather(room_, raw_remaining_, most_buffers);
+  if (raw_active_) direct_ = raw_target_.gather(room_, std::min(raw_remaining_, largest_step), most_buffers);
   std::copy(partial_.begin(), partial_.end(), scratch.begin());
   const std::size_t kept = partial_.size();
   if (direct_ == raw_remaining_ || !raw_active_ || direct_ == 0)

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <chrono>
 #include <utility>
 
 namespace weft::detail {
@@ -16,10 +17,37 @@ namespace {
 
 using protocol::message_header;
 
-// A turn ends after that much, so that one busy link does not hold the loop.
-constexpr std::size_t turn_bytes = std::size_t{1} << 20;
 // A piece of payload: small messages wait no longer than it takes to write one.
 constexpr std::uint64_t piece_bytes = std::uint64_t{256} << 10;
+
+/// A turn of a link ends after so much, so that one busy link does not hold the loop.
+class turn_budget {
+ public:
+  /// With the clock: from the beginning, or only once much has been moved. (Small messages do without it.)
+  explicit turn_budget(bool is_measured)
+      : is_measured_(is_measured), began_(is_measured ? clock::now() : clock::time_point()) {}
+
+  /// Whether there may be another step, after one of that many bytes.
+  [[nodiscard]] bool allows_more_after(std::size_t bytes) {
+    moved_ += bytes;
+    if (moved_ >= most_bytes) return false;
+    if (moved_ < unmeasured_bytes) return true;
+    const auto now = clock::now();
+    if (!std::exchange(is_measured_, true)) began_ = now;
+    return now - began_ < longest;
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  static constexpr std::size_t most_bytes = std::size_t{1} << 20;
+  static constexpr std::size_t unmeasured_bytes = std::size_t{64} << 10;
+  // Memory that is touched for the first time takes many times as long to fill.
+  static constexpr std::chrono::microseconds longest{100};
+
+  std::size_t moved_ = 0;
+  bool is_measured_;
+  clock::time_point began_;
+};
 
 }  // namespace
 
@@ -168,26 +196,28 @@ void message_link::wait_readable() {
 
 void message_link::read_turn() {
   const auto alive = shared_from_this();  // a message may make the owner drop the link
-  for (std::size_t budget = turn_bytes / read_space; budget != 0 && is_open(); --budget)
-    if (!read_piece()) break;
+  for (turn_budget budget(input_.reads_raw()); is_open();) {
+    const auto bytes = read_piece();
+    if (!bytes || !budget.allows_more_after(*bytes)) break;
+  }
   wait_readable();
 }
 
-// True while there may be more.
-bool message_link::read_piece() {
+// How much it was, while there may be more.
+std::optional<std::size_t> message_link::read_piece() {
   const std::vector<boost::asio::mutable_buffer>& room = input_.room();
   const std::size_t space = boost::asio::buffer_size(room);
   const io_result result = read_some(room);
   if (result.code) {
     fail(result.code);
-    return false;
+    return std::nullopt;
   }
-  if (result.would_block) return false;
+  if (result.would_block) return std::nullopt;
   if (!input_.arrived(result.bytes)) {
     fail(errc::malformed_message);
-    return false;
+    return std::nullopt;
   }
-  return result.bytes == space || input_.reads_raw();
+  return result.bytes == space || input_.reads_raw() ? std::optional(result.bytes) : std::nullopt;
 }
 
 // ---- writing
@@ -196,8 +226,11 @@ void message_link::flush() {
   if (!takes_output_) return stop_writing();
   if (!is_open() || waiting_writable_) return;
   const auto alive = shared_from_this();
-  for (std::size_t budget = 2 * turn_bytes / piece_bytes; budget != 0 && has_output(); --budget)
-    if (!write_piece()) return;
+  for (turn_budget budget(piece_active_); has_output();) {
+    const auto bytes = write_piece();
+    if (!bytes) return;
+    if (!budget.allows_more_after(*bytes)) break;
+  }
   if (has_output() && is_open()) wait_writable();
 }
 
@@ -214,8 +247,8 @@ void message_link::wait_writable() {
                      }));
 }
 
-// True while the kernel takes more.
-bool message_link::write_piece() {
+// How much it was, while the link takes more.
+std::optional<std::size_t> message_link::write_piece() {
   if (writing_.empty() && !piece_active_) prepare_piece();
   write_buffers_.clear();
   if (!writing_.empty()) write_buffers_.emplace_back(writing_.data() + written_, writing_.size() - written_);
@@ -223,11 +256,12 @@ bool message_link::write_piece() {
   const io_result result = write_some(write_buffers_);
   if (result.code) {
     stop_writing();
-    return false;
+    return std::nullopt;
   }
   wrote(result.bytes);
-  if (result.would_block) wait_writable();
-  return !result.would_block;
+  if (!result.would_block) return result.bytes;
+  wait_writable();
+  return std::nullopt;
 }
 
 // The other end has closed. What it said before, perhaps that it leaves, may still have to be read: the end of the link

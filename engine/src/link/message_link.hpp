@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -125,8 +126,8 @@ class message_link final : public std::enable_shared_from_this<message_link>, pr
   template <class Buffers>
   [[nodiscard]] io_result write_some(const Buffers& buffers);
   void read_turn();
-  [[nodiscard]] bool read_piece();
-  [[nodiscard]] bool write_piece();
+  [[nodiscard]] std::optional<std::size_t> read_piece();
+  [[nodiscard]] std::optional<std::size_t> write_piece();
   void prepare_piece();
   void wrote(std::size_t bytes);
   void stop_writing() noexcept;

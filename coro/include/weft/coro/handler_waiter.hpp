@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <weft/coro/block_cache.hpp>
 #include <weft/coro/completion.hpp>
 
 #include <boost/asio/associated_allocator.hpp>
@@ -11,7 +12,6 @@
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
-#include <boost/asio/recycling_allocator.hpp>
 
 #include <exception>
 #include <memory>
@@ -34,7 +34,7 @@ template <class Source, class SourceExecutor, class Executor>
 }  // namespace detail
 
 /// The state of an operation that was started with an Asio completion handler: one allocation, with the handler's
-/// associated allocator (else with Asio's own, which finds the memory of the operation before), freed before the
+/// associated allocator (else from the memory of operations that are over), freed before the
 /// handler is called. It counts as outstanding work of the handler's executor.
 template <class Source, class Handler>
 class handler_waiter final : public waiter<typename Source::raw_type> {
@@ -44,7 +44,7 @@ class handler_waiter final : public waiter<typename Source::raw_type> {
   using executor_type = boost::asio::associated_executor_t<Handler, source_executor>;
   using work_type = std::decay_t<decltype(boost::asio::prefer(std::declval<executor_type>(),
                                                               boost::asio::execution::outstanding_work.tracked))>;
-  using default_allocator = boost::asio::recycling_allocator<void>;
+  using default_allocator = detail::cached_memory<void>;
   using allocator_type = boost::asio::associated_allocator_t<Handler, default_allocator>;
   using rebound_allocator = typename std::allocator_traits<allocator_type>::template rebind_alloc<handler_waiter>;
 

@@ -13,6 +13,7 @@
 #include "protocol/endpoint.hpp"
 #include "ready_queue.hpp"
 #include "wake_up.hpp"
+#include "watch_patience.hpp"
 
 #include <weft/engine/detail/core.hpp>
 #include <weft/engine/device_buffer.hpp>
@@ -140,8 +141,9 @@ class engine_core final : public link_owner, public launch_events, public std::e
   // links that are watched instead of sleeping: engine_watch.cpp
   void watch_links();
   void keep_watching();
-  [[nodiscard]] bool look_at_links();
-  [[nodiscard]] bool let_links_sleep();
+  enum class sight : std::uint8_t { news, nothing, asleep };
+  /// `silence`: how long there has been nothing.
+  [[nodiscard]] sight look_at_links(std::chrono::nanoseconds silence);
 
   // groups: engine_groups.cpp
   void on_split_done(const protocol::split_answer& answer);
@@ -269,7 +271,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
 
   std::vector<std::shared_ptr<message_link>> watched_;  ///< over shared memory, awake
   bool watching_ = false;                               ///< by some thread, or about to be
-  std::chrono::nanoseconds watch_for_{};                ///< without news, before they sleep
+  watch_patience attention_;
   std::chrono::steady_clock::time_point asleep_since_;
 
   transfer_table transfers_;

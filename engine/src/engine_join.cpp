@@ -79,7 +79,7 @@ engine_core::engine_core(asio::any_io_executor executor, engine_options options)
       incarnation_(random_number()),
       links_(static_cast<std::size_t>(options_.world_size)),
       noticed_gone_(static_cast<std::size_t>(options_.world_size)),
-      watch_for_(options_.spin),
+      attention_(options_.spin),
       changed_(executor_, mutex_),
       goodbye_timer_(executor_) {
   std::vector<int> all(static_cast<std::size_t>(options_.world_size));

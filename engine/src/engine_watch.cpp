@@ -13,8 +13,6 @@ using clock = std::chrono::steady_clock;
 
 // As long as messages keep coming nothing sleeps; what else the executor has gets its turn after so long.
 constexpr std::chrono::microseconds longest_watch{500};
-// A shorter watch is none: it takes as long to go to sleep.
-constexpr std::chrono::nanoseconds shortest_watch{1'000};
 
 void pause_briefly() noexcept {
 #if defined(__x86_64__)
@@ -24,11 +22,11 @@ void pause_briefly() noexcept {
 
 }  // namespace
 
-// Within a turn. A link that has been asleep says by that how long it would have had to be watched.
+// Within a turn.
 bool engine_core::watches(message_link& link) {
   if (options_.spin.count() == 0 || life_ == life::ended) return false;
-  if (watched_.empty() && !watching_ && clock::now() - asleep_since_ < options_.spin) watch_for_ = options_.spin;
-  if (watch_for_ < shortest_watch) {
+  if (watched_.empty() && !watching_) attention_.on_sleep(clock::now() - asleep_since_, link.woke_other());
+  if (!attention_.watches()) {
     asleep_since_ = clock::now();
     return false;
   }
@@ -51,21 +49,25 @@ void engine_core::watch_links() {
 void engine_core::keep_watching() {
   const auto began = clock::now();
   auto last_news = began;
-  for (;;) {
+  for (bool had_news = false;;) {
     const auto now = clock::now();
-    if (look_at_links()) {
-      last_news = now;
-    } else if (now - last_news >= watch_for_) {
-      if (let_links_sleep()) return;
-    } else {
-      pause_briefly();
+    if (std::exchange(had_news, false)) last_news = now;  // what came of it may have taken its time
+    switch (look_at_links(now - last_news)) {
+      case sight::news:
+        had_news = true;
+        break;
+      case sight::nothing:
+        pause_briefly();
+        break;
+      case sight::asleep:
+        return;
     }
     if (now - began >= longest_watch)
       return boost::asio::post(executor_, [self = shared_from_this()] { self->keep_watching(); });
   }
 }
 
-bool engine_core::look_at_links() {
+engine_core::sight engine_core::look_at_links(std::chrono::nanoseconds silence) {
   mutex_.lock();
   bool any = false;
   for (std::size_t i = 0; i < watched_.size(); ++i) {  // by index: what it does may add others
@@ -74,25 +76,19 @@ bool engine_core::look_at_links() {
     any = true;
     link->look();
   }
-  if (!any) {
-    mutex_.unlock();
-    return false;
+  if (any) {
+    attention_.on_news();
+    end_turn();
+    return sight::news;
   }
-  end_turn();
-  return true;
-}
-
-// False where there was news at the last moment. The time to watch is halved, until a link that sleeps is woken so soon
-// that watching it would have paid.
-bool engine_core::let_links_sleep() {
-  const std::lock_guard lock(mutex_);
-  if (std::ranges::any_of(watched_, [](const auto& link) { return link->has_news(); })) return false;
-  watch_for_ /= 2;
+  const std::lock_guard lock(mutex_, std::adopt_lock);
+  if (silence < attention_.limit(std::ranges::any_of(watched_, &message_link::woke_other))) return sight::nothing;
+  attention_.on_silence();
   asleep_since_ = clock::now();
   watching_ = false;
   for (const auto& link : watched_) link->sleep();
   watched_.clear();
-  return true;
+  return sight::asleep;
 }
 
 }  // namespace weft::detail

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <weft/coro/block_cache.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +24,8 @@ class kept_payloads {
     if (message / per_page >= pages_.size()) pages_.resize(message / per_page + 1);
     std::unique_ptr<page>& on = pages_[message / per_page];
     if (!on) on = std::make_unique<page>();
-    payload& made = (*on)[message % per_page] = std::make_unique_for_overwrite<std::byte[]>(sizeof bytes + bytes);
+    payload& made = (*on)[message % per_page] =
+        payload(static_cast<std::byte*>(coro::detail::block_cache::take(sizeof bytes + bytes)));
     std::memcpy(made.get(), &bytes, sizeof bytes);
     return content(made);
   }
@@ -36,7 +39,15 @@ class kept_payloads {
   }
 
  private:
-  using payload = std::unique_ptr<std::byte[]>;  // its size goes before it
+  // Its size goes before it. Small ones come and go with every message that is not waited for.
+  struct give_back {
+    void operator()(std::byte* kept) const noexcept {
+      std::size_t bytes = 0;
+      std::memcpy(&bytes, kept, sizeof bytes);
+      coro::detail::block_cache::give(kept, sizeof bytes + bytes);
+    }
+  };
+  using payload = std::unique_ptr<std::byte[], give_back>;
   static constexpr std::uint32_t per_page = 256;
   using page = std::array<payload, per_page>;
 

@@ -176,7 +176,10 @@ io_result message_link::write_some(const Buffers& buffers) {
   if (other_has_ended_) return {0, boost::asio::error::broken_pipe, false};
   const auto written = rings_->writer().write(buffers);
   if (!written) return {0, boost::asio::error::broken_pipe, false};
-  if (written->wakes_other) rings_->wake_other();
+  if (written->wakes_other) {
+    rings_->wake_other();
+    woke_other_ = true;
+  }
   return {written->bytes, {}, written->bytes == 0};
 }
 
@@ -186,7 +189,9 @@ void message_link::wait_readable() {
   if (!is_open()) return;
   if (rings_) {
     await_wake_up();
-    if (!owner_.watches(*this)) sleep();
+    const bool is_watched = owner_.watches(*this);
+    woke_other_ = false;
+    if (!is_watched) sleep();
     return;
   }
   socket_.async_wait(stream_socket::wait_read, in_turn([](message_link& self) {

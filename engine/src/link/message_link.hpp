@@ -92,6 +92,8 @@ class message_link final : public std::enable_shared_from_this<message_link>, pr
   void look();
   void sleep();
   /// @}
+  /// The other end was asleep when this one last wrote, and has said nothing since.
+  [[nodiscard]] bool woke_other() const noexcept { return woke_other_; }
 
   [[nodiscard]] bool has_output() const noexcept;
   [[nodiscard]] bool is_open() const noexcept { return socket_.is_open(); }
@@ -137,6 +139,7 @@ class message_link final : public std::enable_shared_from_this<message_link>, pr
   std::optional<shared_rings> rings_;  ///< carry everything, and the socket only its end
   std::uint64_t wake_ups_ = 0;         ///< what the event says
   bool awaits_wake_up_ = false;
+  bool woke_other_ = false;
   bool looks_again_ = false;  ///< it is about to
   bool other_has_ended_ = false;
   int peer_;

@@ -20,39 +20,33 @@ class block_cache {
   [[nodiscard]] static void* take(std::size_t bytes) {
     const std::size_t size_class = class_of(bytes);
     if (block_cache* cache = of_this_thread(); cache != nullptr && size_class < classes) {
-      shelf& from = cache->shelves_[size_class];
-      if (block* first = from.first) {
-        from.first = first->next;
-        --from.count;
+      if (block* first = cache->shelves_[size_class]) {
+        cache->shelves_[size_class] = first->next;
+        cache->kept_bytes_ -= bytes_of(size_class);
         return first;
       }
     }
-    return ::operator new((size_class + 1) * grain);
+    return ::operator new(bytes_of(size_class));
   }
 
   static void give(void* memory, std::size_t bytes) noexcept {
     const std::size_t size_class = class_of(bytes);
     block_cache* cache = of_this_thread();
-    if (cache == nullptr || size_class >= classes || cache->shelves_[size_class].count == most_blocks)
-      return ::operator delete(memory);
-    shelf& to = cache->shelves_[size_class];
-    to.first = ::new (memory) block{to.first};
-    ++to.count;
+    if (cache == nullptr || size_class >= classes || cache->kept_bytes_ >= most_bytes) return ::operator delete(memory);
+    cache->shelves_[size_class] = ::new (memory) block{cache->shelves_[size_class]};
+    cache->kept_bytes_ += bytes_of(size_class);
   }
 
  private:
   struct block {
     block* next;
   };
-  struct shelf {
-    block* first = nullptr;
-    std::size_t count = 0;
-  };
   static constexpr std::size_t grain = 64;
-  static constexpr std::size_t classes = 16;       // up to 1 KiB
-  static constexpr std::size_t most_blocks = 256;  // of a class: a quarter of a MiB of the largest
+  static constexpr std::size_t classes = 16;                       // up to 1 KiB
+  static constexpr std::size_t most_bytes = std::size_t{4} << 20;  // of what is kept
 
   static std::size_t class_of(std::size_t bytes) noexcept { return (bytes - 1) / grain; }
+  static std::size_t bytes_of(std::size_t size_class) noexcept { return (size_class + 1) * grain; }
 
   /// Null at the end of the thread, when its cache is gone and other objects of its are still being destroyed.
   static block_cache* of_this_thread() noexcept {
@@ -67,14 +61,15 @@ class block_cache {
   }
 
   ~block_cache() {
-    for (shelf& each : shelves_)
-      while (block* first = each.first) {
-        each.first = first->next;
+    for (block*& shelf : shelves_)
+      while (block* first = shelf) {
+        shelf = first->next;
         ::operator delete(first);
       }
   }
 
-  std::array<shelf, classes> shelves_{};
+  std::array<block*, classes> shelves_{};
+  std::size_t kept_bytes_ = 0;
 };
 
 /// An allocator over it.

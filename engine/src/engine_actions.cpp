@@ -373,7 +373,9 @@ void engine_core::perform(action& next) {
       return copy_message(record.pieces, next.offset, target.pieces, next.bytes);
     }
     case action_type::expect_stream:
-      return next.peer < 0 ? record.make_room(next.bytes) : expect(record, next.bytes);
+      if (next.peer < 0) return record.make_room(next.bytes);
+      links_.expect_raw(next.peer);
+      return expect(record, next.bytes);
     case action_type::start_stream: {
       memory_cursor from(record.pieces);
       from.advance(next.offset);

@@ -272,6 +272,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   std::vector<std::shared_ptr<message_link>> watched_;  ///< over shared memory, awake
   bool watching_ = false;                               ///< by some thread, or about to be
   watch_patience attention_;
+  std::chrono::steady_clock::time_point last_news_;  ///< of whoever watches
   std::chrono::steady_clock::time_point asleep_since_;
 
   transfer_table transfers_;

@@ -43,16 +43,16 @@ void engine_core::watch_links() {
     if (watching_ || watched_.empty()) return;
     watching_ = true;
   }
+  last_news_ = clock::now();
   keep_watching();
 }
 
 void engine_core::keep_watching() {
   const auto began = clock::now();
-  auto last_news = began;
   for (bool had_news = false;;) {
     const auto now = clock::now();
-    if (std::exchange(had_news, false)) last_news = now;  // what came of it may have taken its time
-    switch (look_at_links(now - last_news)) {
+    if (std::exchange(had_news, false)) last_news_ = now;  // what came of it may have taken its time
+    switch (look_at_links(now - last_news_)) {
       case sight::news:
         had_news = true;
         break;
@@ -62,8 +62,9 @@ void engine_core::keep_watching() {
       case sight::asleep:
         return;
     }
-    if (now - began >= longest_watch)
-      return boost::asio::post(executor_, [self = shared_from_this()] { self->keep_watching(); });
+    if (now - began < longest_watch) continue;
+    if (had_news) last_news_ = now;
+    return boost::asio::post(executor_, [self = shared_from_this()] { self->keep_watching(); });
   }
 }
 
@@ -82,7 +83,8 @@ engine_core::sight engine_core::look_at_links(std::chrono::nanoseconds silence) 
     return sight::news;
   }
   const std::lock_guard lock(mutex_, std::adopt_lock);
-  if (silence < attention_.limit(std::ranges::any_of(watched_, &message_link::woke_other))) return sight::nothing;
+  if (life_ != life::ended && silence < attention_.limit(std::ranges::any_of(watched_, &message_link::woke_other)))
+    return sight::nothing;
   attention_.on_silence();
   asleep_since_ = clock::now();
   watching_ = false;

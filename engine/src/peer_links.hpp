@@ -38,6 +38,10 @@ class peer_links {
   /// Puts a message on the link, or behind the others that wait for it. True: somebody must dial now.
   [[nodiscard]] bool send(int rank, std::uint8_t type, std::span<const std::byte> body, memory_cursor payload,
                           std::size_t payload_bytes);
+  /// Payload was asked for from that rank.
+  void expect_raw(int rank) {
+    if (const auto& link = at(rank).link) link->expect_raw();
+  }
   void stream(int rank, std::uint64_t job, std::uint64_t target, memory_cursor payload, std::uint64_t bytes);
 
   /// Whether a dialling rank may come in.

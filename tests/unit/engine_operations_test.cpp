@@ -15,6 +15,7 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -25,6 +26,7 @@
 
 #include <future>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 namespace asio = boost::asio;
@@ -121,6 +123,26 @@ TEST_CASE("a callback is called later, never inside of the call that starts the 
     co_await asio::post(asio::use_awaitable);
     CHECK(called_later);
   });
+}
+
+TEST_CASE("what a callback throws comes out of the context's run, and everything else goes on") {
+  asio::io_context context(1);
+  weft::engine_options options;
+  options.device = weft::device_choice::host;
+  weft::engine one(context.get_executor(), options);
+  int got = 0;
+  const auto body = [&]() -> asio::awaitable<void> {
+    weft::communicator comm = co_await one.join();
+    const int value = 7;
+    comm.send(std::span(&value, 1), weft::to(0, 1))(
+        [](boost::system::error_code, const weft::sent&) { throw std::runtime_error("thrown by a callback"); });
+    co_await comm.recv(std::span(&got, 1), weft::from(0, 1));
+    co_await one.close();
+  };
+  asio::co_spawn(context, body(), asio::detached);
+  CHECK_THROWS_WITH_AS(context.run(), "thrown by a callback", std::runtime_error);
+  context.run();
+  CHECK(got == 7);
 }
 
 TEST_CASE("deferred operations start when they are called") {

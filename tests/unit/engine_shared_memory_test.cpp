@@ -38,13 +38,16 @@ asio::awaitable<void> exchange(weft::communicator comm) {
 }  // namespace
 
 TEST_CASE("ranks that watch their links exchange as those that sleep do") {
-  for (const int watching : {0, 1, 2}) {
-    CAPTURE(watching);
-    const auto adjust = [watching](weft::engine_options& options) {
-      if (options.rank < watching) options.spin = std::chrono::microseconds(100);
-    };
-    run_ranks(2, exchange, {.adjust = adjust});
-  }
+  // The second is longer than a loop is held at a time.
+  for (const auto spin : {std::chrono::microseconds(100), std::chrono::microseconds(3'000)})
+    for (const int watching : {0, 1, 2}) {
+      CAPTURE(spin.count());
+      CAPTURE(watching);
+      const auto adjust = [=](weft::engine_options& options) {
+        if (options.rank < watching) options.spin = spin;
+      };
+      run_ranks(2, exchange, {.adjust = adjust});
+    }
 }
 
 TEST_CASE("a rank without shared memory exchanges with those that have it") {

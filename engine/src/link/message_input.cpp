@@ -21,6 +21,11 @@ constexpr std::size_t largest_body = read_space / 2 - sizeof(message_header);
 // first time has been seen to take 180 us.
 constexpr std::uint64_t largest_step = std::uint64_t{64} << 10;
 
+// Payload that is read in one go with messages is copied twice. So where payload is expected little is read at a time,
+// and between its pieces no more than the message that says how long the next one is.
+constexpr std::size_t before_raw = std::size_t{4} << 10;
+constexpr std::size_t between_raw = 64;
+
 // Shared by all links of a thread, because it is empty between turns.
 std::span<std::byte> read_scratch() {
   thread_local std::vector<std::byte> space(read_space);
@@ -36,9 +41,11 @@ const std::vector<boost::asio::mutable_buffer>& message_input::room() {
   // The bytes of a large payload go where they belong without a stop in between.
   if (raw_active_) direct_ = raw_target_.gather(room_, std::min(raw_remaining_, largest_step), most_buffers);
   std::copy(partial_.begin(), partial_.end(), scratch.begin());
-  const std::size_t kept = partial_.size();
-  if (direct_ == raw_remaining_ || !raw_active_ || direct_ == 0)
-    room_.emplace_back(scratch.data() + kept, scratch.size() - kept);
+  const std::span<std::byte> rest = scratch.subspan(partial_.size());
+  if (direct_ == 0)
+    room_.emplace_back(rest.data(), expects_raw_ ? std::min(rest.size(), before_raw) : rest.size());
+  else if (direct_ == raw_remaining_)
+    room_.emplace_back(rest.data(), between_raw);
   return room_;
 }
 
@@ -76,6 +83,7 @@ bool message_input::consume(std::span<const std::byte> bytes) {
 
 void message_input::read_raw(std::uint64_t job, memory_cursor target, std::uint64_t bytes) {
   raw_active_ = true;
+  expects_raw_ = false;
   raw_job_ = job;
   raw_bytes_ = bytes;
   raw_remaining_ = bytes;

@@ -45,6 +45,8 @@ class message_input {
   /// dropped beyond.
   void read_raw(std::uint64_t job, memory_cursor target, std::uint64_t bytes);
   [[nodiscard]] bool reads_raw() const noexcept { return raw_active_; }
+  /// Large payload was asked for, and is on its way: a hint.
+  void expect_raw() noexcept { expects_raw_ = true; }
 
  private:
   [[nodiscard]] bool consume(std::span<const std::byte> bytes);
@@ -56,6 +58,7 @@ class message_input {
   std::vector<boost::asio::mutable_buffer> room_;
   std::size_t direct_ = 0;  ///< bytes of `room_` that lie where raw bytes belong
   bool raw_active_ = false;
+  bool expects_raw_ = false;
   std::uint64_t raw_job_ = 0;
   std::uint64_t raw_bytes_ = 0;
   std::uint64_t raw_remaining_ = 0;

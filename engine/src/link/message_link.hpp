@@ -79,6 +79,8 @@ class message_link final : public std::enable_shared_from_this<message_link>, pr
   /// stay until `on_streamed(job)` or the end of the link.
   void stream(std::uint64_t job, std::uint64_t target, memory_cursor payload, std::uint64_t bytes);
 
+  /// As of `message_input`.
+  void expect_raw() noexcept { input_.expect_raw(); }
   /// From within `on_message`, as `message_input::read_raw`.
   void read_raw(std::uint64_t job, memory_cursor target, std::uint64_t bytes) { input_.read_raw(job, target, bytes); }
 

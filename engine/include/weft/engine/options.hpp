@@ -76,7 +76,8 @@ struct engine_options {
   /// How long the loop watches links over shared memory for what comes next before it sleeps, at most; 0: it sleeps at
   /// once. Nobody need be woken then, but for as long as it lasts the loop does nothing else, and its
   /// processor nothing but wait: a few tens of microseconds are plenty. It adapts: where watching does not pay, because
-  /// answers take longer or others need the processor, it stops until it would.
+  /// answers take longer or others need the processor, it stops until it would. The first time after that it watches
+  /// for up to 100 us more, where the other end had to be woken before it can answer.
   std::chrono::microseconds spin{0};
   /// The name or number by which other hosts reach this one. Empty: the address that packets to the rendezvous leave
   /// from.

@@ -410,6 +410,7 @@ void engine_core::stop() {
       patience_.erase(peer);
       links_.drop(peer);
     }
+    watched_.clear();  // links keep their owner: where nobody watches any more they would keep each other
     if (report_link_) report_link_->close();
     if (listening_) listening_->close();
     early_links_.clear();

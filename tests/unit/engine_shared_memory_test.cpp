@@ -6,7 +6,12 @@
 
 #include <doctest/doctest.h>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+
 #include <chrono>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -48,6 +53,41 @@ TEST_CASE("ranks that watch their links exchange as those that sleep do") {
       };
       run_ranks(2, exchange, {.adjust = adjust});
     }
+}
+
+TEST_CASE("engines that watch when their context is stopped leave nothing behind") {
+  std::weak_ptr<int> alive;
+  {
+    asio::io_context context(1);
+    const auto meeting = weft::make_in_process_rendezvous(2);
+    const auto held = std::make_shared<int>(0);
+    alive = held;
+    const auto options_of = [&](int rank) {
+      weft::engine_options own;
+      own.rank = rank;
+      own.world_size = 2;
+      own.meeting = meeting;
+      own.device = weft::device_choice::host;
+      own.spin = std::chrono::seconds(1);
+      own.log = [held](weft::log_level, std::string_view) {};
+      return own;
+    };
+    weft::engine first(context.get_executor(), options_of(0));
+    weft::engine second(context.get_executor(), options_of(1));
+    int ended = 0;
+    const auto body = [&](weft::engine& one) -> asio::awaitable<void> {
+      weft::communicator comm = co_await one.join();
+      const int number = comm.rank();
+      co_await weft::send_objects(comm, weft::to(1 - comm.rank(), 1), number);
+      co_await weft::recv_objects<int>(comm, weft::from(1 - comm.rank(), 1));
+      if (++ended == 2) context.stop();
+    };
+    asio::co_spawn(context, body(first), asio::detached);
+    asio::co_spawn(context, body(second), asio::detached);
+    context.run();
+    CHECK(ended == 2);
+  }
+  CHECK(alive.expired());
 }
 
 TEST_CASE("a rank without shared memory exchanges with those that have it") {

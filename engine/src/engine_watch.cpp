@@ -78,7 +78,7 @@ engine_core::sight engine_core::look_at_links(std::chrono::nanoseconds silence) 
     link->look();
   }
   if (any) {
-    attention_.on_news();
+    attention_.on_news(silence);
     end_turn();
     return sight::news;
   }

@@ -7,7 +7,9 @@
 namespace weft::detail {
 
 /// How long links are watched for news before they go to sleep: for as long as the option says where that pays, and not
-/// at all where it does not. It has paid where there was news meanwhile; it would have where a sleep was as short.
+/// at all where it does not. It has paid where there was news before a waking would have brought it; it would have
+/// where a sleep was as short. (News that comes later may have come only because the scheduler took this processor
+/// away, and gave it to the other end.)
 ///
 /// An end that sleeps answers late, by the time that it takes to wake it, which on a machine whose processors halt is
 /// longer than any good spin. Two ends that sleep would find each other asleep for ever: so who has woken the other
@@ -33,10 +35,11 @@ class watch_patience {
     watch_for_ = spin_;
   }
 
-  /// There was news while links were watched.
-  void on_news() noexcept {
+  /// There was news while links were watched, after a silence.
+  void on_news(duration silence) noexcept {
+    if (silence > waking) return on_silence();
     watch_for_ = spin_;
-    doubt_ = 1;
+    doubt_ = std::max(1, doubt_ - 1);
   }
 
   /// There was none within the limit.

@@ -33,9 +33,17 @@ TEST_CASE("links are watched at first, less and less while nothing comes, and in
   CHECK(one.limit(false) == 20us);
   one.on_silence();
   CHECK(one.limit(false) == 10us);
-  one.on_news();
+  one.on_news(5us);
   CHECK(one.limit(false) == 20us);
   be_silent(one);
+}
+
+TEST_CASE("news that took longer than a waking has not paid") {
+  watch_patience one(1ms);
+  one.on_news(100us);
+  CHECK(one.limit(false) == 1ms);
+  one.on_news(101us);
+  CHECK(one.limit(false) == 500us);
 }
 
 TEST_CASE("a sleep shorter than the watch would have been brings it back, and a longer one does not") {
@@ -66,7 +74,8 @@ TEST_CASE("where watches keep failing they become rare") {
     sleeps = sleeps_until_watching(one, 5us, false);
   }
   CHECK(sleeps == 64);
-  one.on_news();
+  // Until they have paid as often as they had failed.
+  for (int i = 0; i < 63; ++i) one.on_news(5us);
   be_silent(one);
   CHECK(sleeps_until_watching(one, 5us, false) == 2);
 }

@@ -122,11 +122,14 @@ scenario_traits parse_scenario(std::string_view name) {
 
 smoke_request parse_smoke(std::span<const std::string_view> words) {
   if (words.empty()) return {};
+  std::string given;
+  for (const std::string_view word : words) given += " " + std::string(word);
   std::string_view count = words.back();
   const auto exchanges = take_number<std::uint64_t>(count);
-  if (words.size() != 2 || !exchanges || !count.empty())
+  if (words.size() != 2 || !exchanges || !count.empty() || *exchanges == 0)
     throw usage_error(
-        "--smoke takes nothing, or a case and how many exchanges of it to run, as in: --smoke buffers 1000");
+        "--smoke takes nothing, or a case and how many exchanges of it to run, as in --smoke buffers 1000, not" +
+        given);
   return {smoke_request::single{words.front(), *exchanges}};
 }
 
@@ -149,9 +152,8 @@ class parser {
     if (in_flight_ && what_->in_flight == 1)
       throw usage_error("--in-flight is for scenarios with several messages in flight; " + std::string(what_->name) +
                         " has one at a time");
+    if (asked_.compare) check_compare();
     check_ranks(asked_, asked_.ranks.value_or(2));
-    if (asked_.compare && what_->make != make_object_ping_pong)
-      throw usage_error("--compare is for the scenario objects");
     return asked_;
   }
 
@@ -162,7 +164,19 @@ class parser {
     return word;
   }
 
+  /// It measures a fixed set of things.
+  void check_compare() const {
+    if (what_->make != make_object_ping_pong)
+      throw usage_error("--compare is for the scenario objects, not for " + std::string(what_->name));
+    for (const std::string_view word : given_)
+      if (word != "--compare" && word != "--ranks" && word != "--transport")
+        throw usage_error("--compare prints a table of fixed sizes: leave out " + std::string(word));
+    if (asked_.ranks.value_or(2) != 2)
+      throw usage_error("--compare is for two ranks, not " + std::to_string(*asked_.ranks));
+  }
+
   void read(std::string_view word) {
+    if (word.starts_with('-')) given_.push_back(word);
     if (takes_value(word)) {
       if (words_.empty()) throw usage_error("a value is missing after " + std::string(word));
       set(word, take());
@@ -170,6 +184,8 @@ class parser {
       asked_.json = true;
     } else if (word == "--compare") {
       asked_.compare = true;
+    } else if (word == "--smoke") {
+      throw usage_error("--smoke comes first, and instead of a scenario");
     } else if (word.starts_with('-')) {
       throw usage_error("unknown option " + quoted(word) + "; weft-bench --help lists what there is");
     } else if (what_) {
@@ -193,6 +209,7 @@ class parser {
   std::optional<std::size_t> size_;
   std::optional<std::size_t> in_flight_;
   std::optional<scenario_traits> what_;
+  std::vector<std::string_view> given_;  ///< options, in their order
 };
 
 }  // namespace
@@ -229,10 +246,16 @@ std::string help_text() {
   return text +
          "\n"
          "  --route R      automatic, inline, host, device or pair; default automatic\n"
-         "  --size B       bytes of one message; K, M and G stand for powers of 1024\n"
-         "  --in-flight N  messages, pieces or operations at a time, of scenarios with several\n"
-         "  --ranks N      processes, default 2; an even number where they exchange in pairs (0,1), (2,3) and so on\n"
-         "  --seconds S    how long to measure, from 0.01, after a warm-up; default 1\n"
+         "  --size B       bytes of one message; K, M and G, in capitals, stand for powers of 1024\n"
+         "  --in-flight N  messages, pieces or operations at a time, of scenarios with several, up to 100000; at most "
+         "4G\n"
+         "                 are in flight together\n"
+         "  --ranks N      processes, default 2, up to 64; an even number where they exchange in pairs (0,1), (2,3) "
+         "and "
+         "so on\n"
+         "  --seconds S    how long to measure, from 0.01 to 600; default 1. A warm-up comes before it, which with "
+         "many\n"
+         "                 or large messages takes longer\n"
          "  --transport T  unix or tcp; default WEFT_TRANSPORT, or unix\n"
          "  --compare      of objects: 64 MiB in several ways, against plain buffers, and a small request\n"
          "  --json         one JSON object on one line\n"

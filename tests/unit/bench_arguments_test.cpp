@@ -74,4 +74,33 @@ TEST_CASE("messages in flight are counted where a scenario has several, and fit 
   CHECK(complaint({"alltoall", "--ranks", "5", "--size", "1G"}).empty());
 }
 
+TEST_CASE("a comparison takes what it does not fix itself") {
+  CHECK(complaint({"objects", "--compare", "--ranks", "2", "--transport", "tcp"}).empty());
+  CHECK(complaint({"rate", "--compare"}) == "--compare is for the scenario objects, not for rate");
+  CHECK(complaint({"objects", "--compare", "--ranks", "4"}) == "--compare is for two ranks, not 4");
+  CHECK(complaint({"objects", "--size", "64", "--compare"}) ==
+        "--compare prints a table of fixed sizes: leave out --size");
+  for (const char* option : {"--json", "--route", "--seconds", "--in-flight"}) {
+    CAPTURE(option);
+    std::vector<std::string_view> given{"objects", "--compare", option};
+    if (given.back() != "--json") given.emplace_back(given.back() == "--route" ? "inline" : "1");
+    const std::string told = complaint(given);
+    CHECK(told.find(option) != std::string::npos);
+  }
+}
+
+TEST_CASE("what is counted is named with how often, or not at all") {
+  CHECK_FALSE(std::get<smoke_request>(parse_arguments({"--smoke"})).only);
+  const auto one = std::get<smoke_request>(parse_arguments({"--smoke", "buffers", "7"}));
+  REQUIRE(one.only);
+  CHECK(one.only->name == "buffers");
+  CHECK(one.only->exchanges == 7);
+  const std::string expected =
+      "--smoke takes nothing, or a case and how many exchanges of it to run, as in --smoke buffers 1000, not";
+  CHECK(complaint({"--smoke", "buffers"}) == expected + " buffers");
+  CHECK(complaint({"--smoke", "buffers", "0"}) == expected + " buffers 0");
+  CHECK(complaint({"--smoke", "buffers", "7K"}) == expected + " buffers 7K");
+  CHECK(complaint({"rate", "--smoke"}) == "--smoke comes first, and instead of a scenario");
+}
+
 }  // namespace

@@ -78,12 +78,11 @@ all_targets = [
 
 
 def verdict(value, limit, lower):
-    """By how much: the distance to the limit as a share of it."""
+    """And what share of the limit it is."""
     if limit is None:
         return "told only"
-    share = abs(value / limit - 1)
     word = "met" if (value <= limit if lower else value >= limit) else "**not met**"
-    return f"{word}, by {100 * share:.0f}%" if share < 2 else f"{word}, by {value / limit:.3g} times"
+    return f"{word}: {100 * value / limit:.0f}% of that"
 
 
 def row(target, other, limit, results, skipped, spread):

@@ -109,16 +109,8 @@ class engine_core final : public link_owner, public launch_events, public std::e
   [[nodiscard]] verdict admit(const hello& from);
   void accept_link(const hello& from, stream_socket socket);
   boost::asio::awaitable<void> accept_peer(int peer, stream_socket socket);
-  /// A connection with a peer, ready for its messages.
-  struct linked {
-    stream_socket socket;
-    std::optional<shared_rings> rings;
-  };
-  using ring_exchange = boost::asio::awaitable<std::optional<shared_rings>> (*)(timed_stream&, bool,
-                                                                                boost::asio::any_io_executor,
-                                                                                std::string&);
-  boost::asio::awaitable<linked> share_memory(stream_socket connected, ring_exchange exchange);
-  void install_link(int rank, stream_socket socket, std::optional<shared_rings> rings);
+  boost::asio::awaitable<shared_connection> share_memory(stream_socket connected, ring_exchange exchange);
+  void install_link(int rank, shared_connection made);
   void dial(int rank);
   boost::asio::awaitable<void> dial_peer(int rank);
   void await_other_attempt(int rank);
@@ -282,8 +274,7 @@ class engine_core final : public link_owner, public launch_events, public std::e
   /// From a rank that entered before this one.
   struct early_link {
     int peer;
-    stream_socket socket;
-    std::optional<shared_rings> rings;
+    shared_connection made;
   };
   std::vector<early_link> early_links_;
   bool log_left_ = false;     ///< the launch thread has nothing more to say

@@ -108,13 +108,14 @@ asio::awaitable<void> engine_core::join() {
 
 asio::awaitable<void> engine_core::meet() {
   listening_options listening = listen_as(options_);
-  listening.report = [weak = weak_from_this()](std::string text) {
+  const auto tell = [weak = weak_from_this()](log_level level, std::string text) {
     const auto self = weak.lock();
     if (!self) return;
     const std::lock_guard lock(self->mutex_);
-    self->log(log_level::warning, std::move(text));
+    self->log(level, std::move(text));
     self->schedule();
   };
+  listening.report = [tell](std::string text) { tell(log_level::warning, std::move(text)); };
   const auto strand = asio::make_strand(executor_);
   listening_.emplace(strand, listening,
                      listening_callbacks{
@@ -129,7 +130,7 @@ asio::awaitable<void> engine_core::meet() {
                              },
                      });
   const device_factory make_device =
-      choose_device(options_, listening, [this](std::string text) { log(log_level::info, std::move(text)); });
+      choose_device(options_, listening, [tell](std::string text) { tell(log_level::info, std::move(text)); });
   launch_.emplace(make_device, options_.set_up_timeout, options_.launch_timeout, transfers_, *this);
   device_memory_ = launch_->memory();
   device_ordinal_ = launch_->device_ordinal();
@@ -206,7 +207,7 @@ asio::awaitable<void> engine_core::enter(std::vector<std::string> texts) {
   report_link_->start();
   launch_->start(std::move(log), std::move(devices), rank(), incarnation_);
   life_ = life::joined;
-  for (early_link& one : early_links_) install_link(one.peer, std::move(one.socket), std::move(one.rings));
+  for (early_link& one : early_links_) install_link(one.peer, std::move(one.made));
   early_links_.clear();
 }
 
@@ -240,12 +241,12 @@ void engine_core::accept_link(const hello& from, stream_socket accepted) {
 asio::awaitable<void> engine_core::accept_peer(int peer, stream_socket accepted) {
   const auto self = shared_from_this();
   try {
-    linked made = co_await share_memory(std::move(accepted), &take_rings);
+    shared_connection made = co_await share_memory(std::move(accepted), &take_rings);
     begin_turn();
     if (life_ == life::created)
-      early_links_.push_back({peer, std::move(made.socket), std::move(made.rings)});  // it has read the cards before
+      early_links_.push_back({peer, std::move(made)});  // it has read the cards before
     else
-      install_link(peer, std::move(made.socket), std::move(made.rings));
+      install_link(peer, std::move(made));
     end_turn();
   } catch (const std::exception& problem) {
     begin_turn();
@@ -258,28 +259,23 @@ asio::awaitable<void> engine_core::accept_peer(int peer, stream_socket accepted)
 }
 
 // Of two ranks on one host; what cannot be had is said, and done without.
-asio::awaitable<engine_core::linked> engine_core::share_memory(stream_socket connected, ring_exchange exchange) {
-  std::optional<shared_rings> rings;
-  std::string why_not;
-  if (is_unix(connected)) {
-    timed_stream stream(std::move(connected), co_await asio::this_coro::executor,
-                        std::chrono::steady_clock::now() + dial_timeout);
-    rings = co_await exchange(stream, options_.shared_memory, executor_, why_not);
-    connected = stream.release();
-  }
-  if (!why_not.empty()) {
+asio::awaitable<shared_connection> engine_core::share_memory(stream_socket connected, ring_exchange exchange) {
+  shared_connection made =
+      co_await detail::share_memory(std::move(connected), exchange, options_.shared_memory, executor_, dial_timeout);
+  if (!made.why_not.empty()) {
     begin_turn();
-    log(log_level::info, "no shared memory for a link, which takes a socket: " + why_not);
+    log(log_level::info, "no shared memory for a link, which takes a socket: " + made.why_not);
     end_turn();
   }
-  co_return linked{rehome(std::move(connected), executor_), std::move(rings)};
+  co_return std::move(made);
 }
 
-void engine_core::install_link(int peer, stream_socket socket, std::optional<shared_rings> rings) {
+void engine_core::install_link(int peer, shared_connection made) {
   const link_state state = links_.at(peer).state;
   if (state == link_state::open || state == link_state::gone) return;
   patience_.erase(peer);
-  auto link = std::make_shared<message_link>(std::move(socket), peer, *this, shared_from_this(), std::move(rings));
+  auto link =
+      std::make_shared<message_link>(std::move(made.socket), peer, *this, shared_from_this(), std::move(made.rings));
   links_.open(peer, link);
   link->start();
   if (goodbyes_said_) say_goodbye_to(peer);  // the other end's attempt was under way
@@ -298,9 +294,9 @@ asio::awaitable<void> engine_core::dial_peer(int peer) {
   const hello mine = hello_to(peer, purpose::peer);
   try {
     stream_socket dialled = co_await listening_->dial(link_cards_[static_cast<std::size_t>(peer)], mine, dial_timeout);
-    linked made = co_await share_memory(std::move(dialled), &offer_rings);
+    shared_connection made = co_await share_memory(std::move(dialled), &offer_rings);
     begin_turn();
-    install_link(peer, std::move(made.socket), std::move(made.rings));
+    install_link(peer, std::move(made));
     end_turn();
   } catch (const refused_as_busy&) {
     await_other_attempt(peer);

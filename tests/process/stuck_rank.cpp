@@ -27,6 +27,7 @@ using namespace asio::experimental::awaitable_operators;
 namespace {
 
 constexpr std::chrono::milliseconds launch_timeout{200};
+constexpr std::size_t numbers_sent = 1'000'000;  // more than a channel holds while nobody receives
 constexpr std::uint64_t data_tag = 1;
 constexpr std::uint64_t word_tag = 2;
 
@@ -50,7 +51,7 @@ std::size_t opened(weft::communicator comm, weft::route route) {
 }
 
 asio::awaitable<void> exchange_once(weft::communicator comm, weft::route route) {
-  std::vector<int> numbers(100'000, 7);
+  std::vector<int> numbers(numbers_sent, 7);
   if (comm.rank() == 1) {
     co_await comm.send(numbers, weft::to(0, data_tag).via(route));
     co_return;
@@ -65,14 +66,14 @@ asio::awaitable<void> receive_from_stopped(weft::communicator comm) {
   auto [envelope, process] = co_await weft::recv_objects<int>(comm, weft::from(1, word_tag));
   co_await weft::send_objects(comm, weft::to(1, word_tag), 0);
   while (!is_stopped(process)) co_await asio::post(asio::use_awaitable);
-  std::vector<int> numbers(100'000);
+  std::vector<int> numbers(numbers_sent);
   auto [code, result] = co_await comm.recv(numbers, weft::from(1, data_tag))(asio::as_tuple(asio::use_awaitable));
   ::kill(process, SIGCONT);
   demand_aborted(code);
 }
 
 asio::awaitable<void> send_into_abort(weft::communicator comm, weft::route route) {
-  const std::vector<int> numbers(100'000, 7);
+  const std::vector<int> numbers(numbers_sent, 7);
   const auto where = weft::to(0, data_tag).via(route);
   auto [code, result] = co_await comm.send(numbers, where)(asio::as_tuple(asio::use_awaitable));
   demand_aborted(code);

@@ -83,7 +83,8 @@ TEST_CASE("rank 0 logs at once who was refused at the rendezvous") {
   options.rendezvous_address = "unix:weft-join-test-" + std::to_string(::getpid());
   options.job_key = "right";
   options.log = [&](weft::log_level level, std::string_view line) {
-    if (level == weft::log_level::warning) said = line;
+    if (level != weft::log_level::warning) return;
+    said = line;
     context.stop();
   };
   weft::engine zero(context.get_executor(), options);

@@ -10,6 +10,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <numeric>
@@ -102,6 +103,44 @@ TEST_CASE("a rank without shared memory exchanges with those that have it") {
     // The end that dialled offers, and is told that nobody takes it; rank 0 does.
     CHECK((told.find("no shared memory for a link") != std::string::npos) == (without == 1));
   }
+}
+
+TEST_CASE("channels of the host device carry the same with shared memory and without") {
+  // Larger than a ring, and than what a channel moves before it gives way to others.
+  static constexpr std::size_t ints = (std::size_t{6} << 20) / sizeof(int);
+  static constexpr int messages = 6;
+  for (const auto route : {weft::route::device, weft::route::pair})
+    for (const bool shared : {true, false}) {
+      CAPTURE(weft::name(route));
+      CAPTURE(shared);
+      std::string told;
+      const auto adjust = [&](weft::engine_options& options) {
+        options.device = weft::device_choice::host;
+        options.shared_memory = shared || options.rank == 0;
+        if (options.rank == 0) options.log = [&told](weft::log_level, std::string_view line) { told += line; };
+      };
+      const auto body = [route](weft::communicator comm) -> asio::awaitable<void> {
+        const int other = 1 - comm.rank();
+        std::vector<std::vector<int>> out(messages, std::vector<int>(ints));
+        std::vector<std::vector<int>> in = out;
+        weft::batch all;
+        for (int i = 0; i < messages; ++i) {
+          const auto at = static_cast<std::size_t>(i);
+          std::iota(out[at].begin(), out[at].end(), 10 * i + comm.rank());
+          all.send(out[at], weft::to(other, i).via(route)).recv(in[at], weft::from(other, i));
+        }
+        co_await comm.batch(all);
+        for (int i = 0; i < messages; ++i) {
+          const std::vector<int>& got = in[static_cast<std::size_t>(i)];
+          const bool in_order =
+              std::adjacent_find(got.begin(), got.end(), [](int a, int b) { return b != a + 1; }) == got.end();
+          CHECK(in_order);
+          CHECK(got.front() == 10 * i + other);
+        }
+      };
+      run_ranks(2, body, {.adjust = adjust});
+      CHECK((told.find("no shared memory for a channel, which takes a socket") != std::string::npos) == !shared);
+    }
 }
 
 TEST_CASE("a spin that nobody means is refused") {

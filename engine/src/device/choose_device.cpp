@@ -20,9 +20,12 @@ found_module find_usable(int ordinal) {
   return found;
 }
 
-device_factory host_factory(const engine_options& options, const listening_options& listening) {
-  return [listening, timeout = options.set_up_timeout](boost::asio::io_context& context, device_events& events) {
-    return std::make_unique<host_device>(context, events, listening, timeout);
+device_factory host_factory(const engine_options& options, const listening_options& listening,
+                            const std::function<void(std::string)>& note) {
+  const host_options how{
+      .shared_memory = options.shared_memory, .set_up_timeout = options.set_up_timeout, .note = note};
+  return [listening, how](boost::asio::io_context& context, device_events& events) {
+    return std::make_unique<host_device>(context, events, listening, how);
   };
 }
 
@@ -40,7 +43,7 @@ device_factory cuda_factory(const cuda_module& module, const cuda_options& how) 
 
 device_factory choose_device(const engine_options& options, const listening_options& listening,
                              const std::function<void(std::string)>& note) {
-  if (options.device == device_choice::host) return host_factory(options, listening);
+  if (options.device == device_choice::host) return host_factory(options, listening, note);
   const found_module found = find_usable(options.device_ordinal);
   if (found.module != nullptr)
     return cuda_factory(*found.module, {.ordinal = options.device_ordinal,
@@ -49,7 +52,7 @@ device_factory choose_device(const engine_options& options, const listening_opti
   if (options.device == device_choice::cuda)
     throw error(errc::device_unavailable, found.problem + "; set device to host, or to automatic, to do without");
   note("the host device is used: " + found.problem);
-  return host_factory(options, listening);
+  return host_factory(options, listening, note);
 }
 
 }  // namespace weft::detail

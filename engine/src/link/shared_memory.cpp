@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "link/shared_memory.hpp"
 
+#include "link/rehome.hpp"
+
 #include <boost/asio/error.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -126,6 +129,11 @@ bool is_sound(const offer& made) {
          ::fcntl(made.wakes_taker.get(), F_SETFL, O_NONBLOCK) == 0;
 }
 
+bool is_unix(const stream_socket& socket) {
+  boost::system::error_code ignored;
+  return socket.local_endpoint(ignored).protocol().family() == AF_UNIX;
+}
+
 void say(stream_socket& socket, char word) {
   // A byte after a few others always fits in the kernel's buffer.
   const std::array<asio::const_buffer, 1> one{asio::buffer(&word, 1)};
@@ -195,9 +203,18 @@ asio::awaitable<std::optional<shared_rings>> take_rings(timed_stream& stream, bo
                                         std::move(made->wakes_offerer), executor);
 }
 
-bool is_unix(const stream_socket& socket) {
-  boost::system::error_code ignored;
-  return socket.local_endpoint(ignored).protocol().family() == AF_UNIX;
+asio::awaitable<shared_connection> share_memory(stream_socket connected, ring_exchange exchange, bool wanted,
+                                                asio::any_io_executor executor,
+                                                std::chrono::steady_clock::duration timeout) {
+  std::optional<shared_rings> rings;
+  std::string why_not;
+  if (is_unix(connected)) {
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
+    timed_stream stream(std::move(connected), co_await asio::this_coro::executor, deadline);
+    rings = co_await exchange(stream, wanted, executor, why_not);
+    connected = stream.release();
+  }
+  co_return shared_connection{rehome(std::move(connected), executor), std::move(rings), std::move(why_not)};
 }
 
 }  // namespace weft::detail

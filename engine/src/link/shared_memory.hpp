@@ -9,6 +9,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,7 +80,19 @@ class shared_rings {
                                                                              std::string& why_not);
 /// @}
 
-/// Whether a connection is a Unix socket's.
-[[nodiscard]] bool is_unix(const stream_socket& socket);
+using ring_exchange = decltype(&offer_rings);
+
+/// A connection to another rank.
+struct shared_connection {
+  stream_socket socket;
+  std::optional<shared_rings> rings;  ///< carry everything, and the socket only its end
+  std::string why_not;                ///< there are none, and this end wanted some
+};
+
+/// What each end of a new connection does before its first use: the one that dialled with `offer_rings`, the other with
+/// `take_rings`. Only Unix sockets can have rings; others stay as they are. Throws as those two; ends within `timeout`.
+[[nodiscard]] boost::asio::awaitable<shared_connection> share_memory(stream_socket connected, ring_exchange exchange,
+                                                                     bool wanted, boost::asio::any_io_executor executor,
+                                                                     std::chrono::steady_clock::duration timeout);
 
 }  // namespace weft::detail

@@ -28,7 +28,7 @@ enum class transport : std::uint8_t {
 /// What carries the device and pair routes.
 enum class device_choice : std::uint8_t {
   automatic,  ///< a GPU, where weft's module for CUDA can be loaded and CUDA finds one; else the host device
-  host,       ///< ordinary memory and sockets
+  host,       ///< ordinary memory, shared memory and sockets
   cuda,       ///< a GPU: where there is none, joining fails and says what CUDA says
 };
 
@@ -71,7 +71,9 @@ struct engine_options {
   /// What carries the links.
   weft::transport transport = weft::transport::automatic;
   /// Whether links between ranks of one host that can be had over Unix sockets carry their bytes in shared memory: 2
-  /// MiB for each peer that this rank has a link to. Where the other end does not want it, or cannot, the socket does.
+  /// MiB for each peer that this rank has a link to. So do the channels of the host device: 2 MiB for each direction
+  /// between two ranks of a communicator, of which half is used. Where the other end does not want it, or cannot, the
+  /// socket does.
   bool shared_memory = true;
   /// How long the loop watches links over shared memory for what comes next before it sleeps, at most; 0: it sleeps at
   /// once. Nobody need be woken then, but for as long as it lasts the loop does nothing else, and its

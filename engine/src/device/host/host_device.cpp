@@ -18,6 +18,10 @@
 namespace weft::detail {
 namespace {
 
+// For how long channels over shared memory are looked at before they sleep. Two launch threads that wake each other for
+// every piece end up on one processor, where they take turns instead of copying at the same time.
+constexpr std::chrono::microseconds watch_for{60};
+
 /// Tells the communicators of one job apart, also one that replaced another of the same number.
 std::uint64_t key_of(const unique_id& id) {
   std::uint64_t key = 0;
@@ -46,10 +50,10 @@ std::shared_ptr<device_memory> host_device::memory() const {
 }
 
 host_device::host_device(boost::asio::io_context& context, device_events& events, const listening_options& listening,
-                         std::chrono::milliseconds set_up_timeout)
+                         host_options how)
     : context_(context),
       events_(events),
-      set_up_timeout_(set_up_timeout),
+      how_(std::move(how)),
       listening_(context.get_executor(), listening,
                  {.admit =
                       [](const hello& from) {
@@ -57,7 +61,9 @@ host_device::host_device(boost::asio::io_context& context, device_events& events
                       },
                   .accepted =
                       [this](const hello& from, stream_socket socket) {
-                        take_connection(from.from, from.argument, std::move(socket));
+                        early_.insert_or_assign({from.from, from.argument}, std::nullopt);
+                        boost::asio::co_spawn(context_, take_connection(from.from, from.argument, std::move(socket)),
+                                              boost::asio::detached);
                       }}) {}
 
 host_device::~host_device() = default;
@@ -91,12 +97,7 @@ void host_device::connect(communicator_id communicator, int source, int destinat
   const bool sending = source == self_;
   set_up_ = set_up{communicator, sending ? destination : source, sending};
   // A rank that has gone may have connected and sent before: what is in its stream still counts.
-  const auto early = sending ? early_.end() : early_.find({source, communicators_[communicator].key});
-  if (early != early_.end()) {
-    channel(communicator, source, false).connect(std::move(early->second));
-    early_.erase(early);
-    return finish_set_up({});
-  }
+  if (use_arrived()) return;
   if (const auto code = gone(set_up_->peer)) return finish_set_up(code);
   if (sending) boost::asio::co_spawn(context_, connect_to(*set_up_, set_up_number_), boost::asio::detached);
 }
@@ -111,23 +112,55 @@ boost::asio::awaitable<void> host_device::connect_to(set_up wanted, std::uint64_
   boost::system::error_code problem;
   try {
     stream_socket socket =
-        co_await listening_.dial(cards_[static_cast<std::size_t>(wanted.peer)], mine, set_up_timeout_);
-    if (number == set_up_number_) channel(wanted.communicator, wanted.peer, true).connect(std::move(socket));
+        co_await listening_.dial(cards_[static_cast<std::size_t>(wanted.peer)], mine, how_.set_up_timeout);
+    shared_connection made = co_await share_memory(std::move(socket), &offer_rings);
+    if (number == set_up_number_) channel(wanted.communicator, wanted.peer, true).connect(std::move(made));
   } catch (const boost::system::system_error&) {
     problem = errc::set_up_failed;
   }
   if (number == set_up_number_) finish_set_up(problem);  // else it was given up meanwhile
 }
 
-void host_device::take_connection(int from, std::uint64_t key, stream_socket socket) {
-  const bool expected =
-      set_up_ && set_up_->peer == from && !set_up_->sending && communicators_[set_up_->communicator].key == key;
-  if (!expected) {
-    early_.insert_or_assign({from, key}, std::move(socket));
-    return;
+boost::asio::awaitable<void> host_device::take_connection(int from, std::uint64_t key, stream_socket socket) {
+  std::optional<shared_connection> made;
+  try {
+    made.emplace(co_await share_memory(std::move(socket), &take_rings));
+  } catch (const boost::system::system_error&) {
+    // The other end has gone, or given up.
   }
-  channel(set_up_->communicator, from, false).connect(std::move(socket));
+  const auto early = early_.find({from, key});
+  if (early == early_.end()) co_return;  // its communicator is gone
+  if (made) {
+    early->second = std::move(made);
+    if (set_up_) (void)use_arrived();
+    co_return;
+  }
+  const bool was_awaited = set_up_ && arrival_of(*set_up_) == early;
+  early_.erase(early);
+  if (was_awaited) finish_set_up(errc::set_up_failed);
+}
+
+host_device::arrivals::iterator host_device::arrival_of(const set_up& wanted) {
+  if (wanted.sending) return early_.end();
+  return early_.find({wanted.peer, communicators_[wanted.communicator].key});
+}
+
+// Whether the connection of the set-up under way has come. Once both ends have agreed how, the set-up ends with it.
+bool host_device::use_arrived() {
+  const auto early = arrival_of(*set_up_);
+  if (early == early_.end()) return false;
+  if (!early->second) return true;
+  channel(set_up_->communicator, set_up_->peer, false).connect(std::move(*early->second));
+  early_.erase(early);
   finish_set_up({});
+  return true;
+}
+
+boost::asio::awaitable<shared_connection> host_device::share_memory(stream_socket socket, ring_exchange exchange) {
+  shared_connection made = co_await detail::share_memory(std::move(socket), exchange, how_.shared_memory,
+                                                         context_.get_executor(), how_.set_up_timeout);
+  if (!made.why_not.empty()) how_.note("no shared memory for a channel, which takes a socket: " + made.why_not);
+  co_return std::move(made);
 }
 
 void host_device::finish_set_up(boost::system::error_code code) {
@@ -238,6 +271,36 @@ bool host_device::report_groups() {
   return any;
 }
 
+// Groups are reported in a step of their own, which may not have had its turn.
+bool host_device::poll() {
+  const bool moved = look_at_channels();
+  return report_groups() || moved;
+}
+
+void host_device::on_ring_wait(host_channel& channel) {
+  if (watched_.empty()) last_news_ = std::chrono::steady_clock::now();
+  watched_.push_back(channel.shared_from_this());
+}
+
+bool host_device::look_at_channels() {
+  if (watched_.empty()) return false;
+  bool any = false;
+  std::swap(watched_, looked_at_);
+  for (auto& one : looked_at_) {
+    if (!one->has_news()) {
+      watched_.push_back(std::move(one));
+      continue;
+    }
+    any = true;
+    one->go_on();  // and may wait again
+  }
+  looked_at_.clear();
+  const auto now = std::chrono::steady_clock::now();
+  if (any) last_news_ = now;
+  if (now - last_news_ >= watch_for) std::erase_if(watched_, [](const auto& one) { return one->fall_asleep(); });
+  return any;
+}
+
 // ---- loss
 
 void host_device::refuse(communicator_id communicator, int peer, bool sending) {
@@ -254,7 +317,7 @@ void host_device::abort(communicator_id communicator, boost::system::error_code 
 
 void host_device::on_rank_gone(int rank, boost::system::error_code code) {
   gone_.emplace(rank, code);
-  if (set_up_ && set_up_->peer == rank) finish_set_up(code);
+  if (set_up_ && set_up_->peer == rank && arrival_of(*set_up_) == early_.end()) finish_set_up(code);
   for (auto& [id, state] : communicators_) {
     const auto outgoing = state.channels.find({rank, true});
     if (outgoing != state.channels.end()) outgoing->second->fail(errc::transfer_aborted, code);

@@ -10,20 +10,28 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace weft::detail {
 
-/// A device made of sockets, for machines without a GPU: communicators whose channels are streams between the launch
-/// threads of two ranks. It keeps the order and the boundaries that a GPU's communicators need, and really moves bytes.
+struct host_options {
+  bool shared_memory = true;  ///< between ranks of one host
+  std::chrono::milliseconds set_up_timeout{};
+  std::function<void(std::string)> note;  ///< told why a channel does without
+};
+
+/// A device for machines without a GPU: communicators whose channels are streams between the launch threads of two
+/// ranks. It keeps the order and the boundaries that a GPU's communicators need, and really moves bytes.
 class host_device final : public device, private channel_events {
  public:
   /// `context` is the launch thread's. Listens from now on; `points` of all ranks come with `set_peers`.
   host_device(boost::asio::io_context& context, device_events& events, const listening_options& listening,
-              std::chrono::milliseconds set_up_timeout);
+              host_options how);
   ~host_device() override;
 
   [[nodiscard]] std::string card() const override { return listening_.card(); }
@@ -31,8 +39,8 @@ class host_device final : public device, private channel_events {
 
   [[nodiscard]] std::string_view name() const noexcept override { return "host"; }
   [[nodiscard]] std::shared_ptr<device_memory> memory() const override;
-  /// Groups are reported in a step of their own, which may not have had its turn.
-  bool poll() override { return report_groups(); }
+  [[nodiscard]] bool needs_polling() const noexcept override { return !watched_.empty(); }
+  bool poll() override;
   [[nodiscard]] unique_id make_unique_id() override;
   void create(communicator_id communicator, std::span<const int> members, const unique_id& id) override;
   void connect(communicator_id communicator, int source, int destination) override;
@@ -64,6 +72,8 @@ class host_device final : public device, private channel_events {
 
   void on_transfer_done(communicator_id communicator, group_id group, std::size_t index,
                         boost::system::error_code code) override;
+  void on_ring_wait(host_channel& channel) override;
+  [[nodiscard]] bool look_at_channels();
   [[nodiscard]] host_channel& channel(communicator_id communicator, int peer, bool sending);
   void copy_to_self(communicator_id communicator, group_state& group, std::span<const device_transfer> transfers);
   void forget_early(std::uint64_t key);
@@ -71,22 +81,31 @@ class host_device final : public device, private channel_events {
   void report_groups_later();
   void finish_set_up(boost::system::error_code code);
   boost::asio::awaitable<void> connect_to(set_up wanted, std::uint64_t number);
-  void take_connection(int from, std::uint64_t key, stream_socket socket);
+  boost::asio::awaitable<void> take_connection(int from, std::uint64_t key, stream_socket socket);
+  boost::asio::awaitable<shared_connection> share_memory(stream_socket socket, ring_exchange exchange);
+  [[nodiscard]] bool use_arrived();
   [[nodiscard]] boost::system::error_code gone(int rank) const;
 
   boost::asio::io_context& context_;
   device_events& events_;
-  std::chrono::milliseconds set_up_timeout_;
+  host_options how_;
   listening_point listening_;
   int self_ = -1;
   std::uint64_t incarnation_ = 0;
   std::vector<std::string> cards_;
   std::map<int, boost::system::error_code> gone_;
   std::map<communicator_id, communicator_state> communicators_;
-  std::map<std::pair<int, std::uint64_t>, stream_socket> early_;  ///< connections that came before their set-up
+  /// Connections that came before their set-up, by rank and key; without a value while the two ends still agree on
+  /// shared memory.
+  using arrivals = std::map<std::pair<int, std::uint64_t>, std::optional<shared_connection>>;
+  [[nodiscard]] arrivals::iterator arrival_of(const set_up& wanted);
+  arrivals early_;
   std::optional<set_up> set_up_;
   std::uint64_t set_up_number_ = 0;
   bool report_posted_ = false;
+  std::vector<std::shared_ptr<host_channel>> watched_;  ///< which wait for their rings, and do not sleep yet
+  std::vector<std::shared_ptr<host_channel>> looked_at_;
+  std::chrono::steady_clock::time_point last_news_{};
 };
 
 }  // namespace weft::detail

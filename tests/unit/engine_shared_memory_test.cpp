@@ -127,7 +127,7 @@ TEST_CASE("channels of the host device carry the same with shared memory and wit
         for (int i = 0; i < messages; ++i) {
           const auto at = static_cast<std::size_t>(i);
           std::iota(out[at].begin(), out[at].end(), 10 * i + comm.rank());
-          all.send(out[at], weft::to(other, i).via(route)).recv(in[at], weft::from(other, i));
+          all.send(out[at], weft::to(other, at).via(route)).recv(in[at], weft::from(other, at));
         }
         co_await comm.batch(all);
         for (int i = 0; i < messages; ++i) {

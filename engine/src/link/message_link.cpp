@@ -162,25 +162,15 @@ void message_link::await_end() {
 template <class Buffers>
 io_result message_link::read_some(const Buffers& buffers) {
   if (!rings_) return read_now(socket_, buffers);
-  const bool has_ended = other_has_ended_;  // before looking: what was said before the end is read before it
-  const auto read = rings_->reader().read(buffers);
-  if (!read) return {0, errc::malformed_message, false};
-  if (read->wakes_other) rings_->wake_other();
-  if (read->bytes == 0 && has_ended) return {0, boost::asio::error::eof, false};
-  return {read->bytes, {}, read->bytes == 0};
+  return rings_->read(buffers, other_has_ended_);
 }
 
 template <class Buffers>
 io_result message_link::write_some(const Buffers& buffers) {
   if (!rings_) return write_now(socket_, buffers);
-  if (other_has_ended_) return {0, boost::asio::error::broken_pipe, false};
-  const auto written = rings_->writer().write(buffers);
-  if (!written) return {0, boost::asio::error::broken_pipe, false};
-  if (written->wakes_other) {
-    rings_->wake_other();
-    woke_other_ = true;
-  }
-  return {written->bytes, {}, written->bytes == 0};
+  const rings_result result = rings_->write(buffers, other_has_ended_);
+  if (result.woke_other) woke_other_ = true;
+  return result;
 }
 
 // ---- reading

@@ -3,6 +3,8 @@
 
 #include "link/rehome.hpp"
 
+#include <weft/engine/error.hpp>
+
 #include <boost/asio/error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -157,6 +159,22 @@ shared_rings::shared_rings(std::unique_ptr<ring_pair, unmap_rings> memory, bool 
       reader_(first ? memory_->second : memory_->first),
       wake_up_(executor, wakes_me.release()),
       wakes_other_(std::move(wakes_other)) {}
+
+rings_result shared_rings::read(std::span<const asio::mutable_buffer> buffers, bool other_has_ended) noexcept {
+  const auto read = reader_.read(buffers);
+  if (!read) return {{0, errc::malformed_message, false}, false};
+  if (read->wakes_other) wake_other();
+  if (read->bytes == 0 && other_has_ended) return {{0, asio::error::eof, false}, false};
+  return {{read->bytes, {}, read->bytes == 0}, read->wakes_other};
+}
+
+rings_result shared_rings::write(std::span<const asio::const_buffer> buffers, bool other_has_ended) noexcept {
+  if (other_has_ended) return {{0, asio::error::broken_pipe, false}, false};
+  const auto written = writer_.write(buffers);
+  if (!written) return {{0, asio::error::broken_pipe, false}, false};
+  if (written->wakes_other) wake_other();
+  return {{written->bytes, {}, written->bytes == 0}, written->wakes_other};
+}
 
 void shared_rings::wake_other() noexcept {
   const std::uint64_t once = 1;

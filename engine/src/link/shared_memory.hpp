@@ -12,6 +12,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -44,6 +45,11 @@ struct unmap_rings {
   void operator()(ring_pair* rings) const noexcept;
 };
 
+/// What a read from rings or a write to them did.
+struct rings_result : io_result {
+  bool woke_other = false;
+};
+
 /// One end of a link over shared memory: a ring to each side, and a way to wake who sleeps.
 class shared_rings {
  public:
@@ -51,6 +57,12 @@ class shared_rings {
   shared_rings(std::unique_ptr<ring_pair, unmap_rings> memory, bool first, owned_descriptor wakes_me,
                owned_descriptor wakes_other, const boost::asio::any_io_executor& executor);
 
+  /// As `read_now` and `write_now` of a socket; the other end is woken where it sleeps. Once it has ended, what it
+  /// wrote before is still read, and nothing more written.
+  /// @{
+  [[nodiscard]] rings_result read(std::span<const boost::asio::mutable_buffer> buffers, bool other_has_ended) noexcept;
+  [[nodiscard]] rings_result write(std::span<const boost::asio::const_buffer> buffers, bool other_has_ended) noexcept;
+  /// @}
   [[nodiscard]] ring_writer& writer() noexcept { return writer_; }
   [[nodiscard]] const ring_writer& writer() const noexcept { return writer_; }
   [[nodiscard]] ring_reader& reader() noexcept { return reader_; }

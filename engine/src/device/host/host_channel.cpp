@@ -63,23 +63,14 @@ io_result host_channel::write_some(part& from, std::size_t bytes) {
   write_buffers_.clear();
   from.at.gather(write_buffers_, bytes, most_buffers);
   if (!made_->rings) return write_now(made_->socket, write_buffers_);
-  if (other_has_ended_) return {0, boost::asio::error::broken_pipe, false};
-  const auto written = made_->rings->writer().write(write_buffers_);
-  if (!written) return {0, errc::malformed_message, false};
-  if (written->wakes_other) made_->rings->wake_other();
-  return {written->bytes, {}, written->bytes == 0};
+  return made_->rings->write(write_buffers_, other_has_ended_);
 }
 
 io_result host_channel::read_some(part& to, std::size_t bytes) {
   read_buffers_.clear();
   to.at.gather(read_buffers_, bytes, most_buffers);
   if (!made_->rings) return read_now(made_->socket, read_buffers_);
-  const bool has_ended = other_has_ended_;  // before looking: what was sent before the end is read before it
-  const auto read = made_->rings->reader().read(read_buffers_);
-  if (!read) return {0, errc::malformed_message, false};
-  if (read->wakes_other) made_->rings->wake_other();
-  if (read->bytes == 0 && has_ended) return {0, boost::asio::error::eof, false};
-  return {read->bytes, {}, read->bytes == 0};
+  return made_->rings->read(read_buffers_, other_has_ended_);
 }
 
 void host_channel::finish_front(boost::system::error_code code) {
@@ -105,7 +96,7 @@ void host_channel::go_on() {
 }
 
 auto host_channel::going_on() {
-  return [weak = weak_from_this()](const boost::system::error_code& code = {}, std::size_t = 0) {
+  return [weak = weak_from_this()](const boost::system::error_code& code = {}) {
     const auto self = weak.lock();
     if (!code && self) self->go_on();
   };

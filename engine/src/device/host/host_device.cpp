@@ -18,8 +18,9 @@
 namespace weft::detail {
 namespace {
 
-// For how long channels over shared memory are looked at before they sleep. Two launch threads that wake each other for
-// every piece end up on one processor, where they take turns instead of copying at the same time.
+// For how long channels over shared memory are looked at before they sleep. With none, large messages go at half the
+// speed, as if two launch threads that wake each other for every piece were put on one processor; with several times as
+// much, messages of 1 MiB do, which need the processors for the loops (docs/performance.md).
 constexpr std::chrono::microseconds watch_for{60};
 
 /// Tells the communicators of one job apart, also one that replaced another of the same number.
@@ -279,7 +280,9 @@ bool host_device::poll() {
 
 void host_device::on_ring_wait(host_channel& channel) {
   if (watched_.empty()) last_news_ = std::chrono::steady_clock::now();
-  watched_.push_back(channel.shared_from_this());
+  auto self = channel.shared_from_this();
+  // It is there already where a wake-up that was on its way made it look.
+  if (std::find(watched_.begin(), watched_.end(), self) == watched_.end()) watched_.push_back(std::move(self));
 }
 
 bool host_device::look_at_channels() {

@@ -92,9 +92,10 @@ bool cuda_device::answer() {
 
 // ---- calls of NCCL's that take their time
 
+// One that another rank has aborted before its creation began here was never made.
 cuda_device::communicator_state* cuda_device::usable(communicator_id communicator) {
   const auto found = communicators_.find(communicator);
-  return found == communicators_.end() || found->second.failure ? nullptr : &found->second;
+  return found == communicators_.end() || found->second.failure || !found->second.nccl ? nullptr : &found->second;
 }
 
 void cuda_device::follow(communicator_id communicator, const char* name, ncclResult_t result,
@@ -145,6 +146,7 @@ void cuda_device::create(communicator_id communicator, std::span<const int> memb
   setting_up_ = communicator;
   commands_.emplace_back([this, communicator, id, all = std::vector<int>(members.begin(), members.end())] {
     communicator_state& state = communicators_[communicator];
+    if (state.failure) return true;
     try {
       state.nccl = std::make_unique<nccl_communicator>(all, self_);
     } catch (const boost::system::system_error& problem) {
@@ -169,7 +171,7 @@ void cuda_device::connect(communicator_id communicator, int source, int destinat
     }
     const device_transfer byte{.peer = peer, .sending = sending, .bytes = 0, .memory = {}};
     state->groups.emplace_back(connection, std::span(&byte, 1));
-    return launch(communicator, connection);
+    return launch(communicator);
   });
 }
 
@@ -222,26 +224,26 @@ void cuda_device::take_back() {
 
 void cuda_device::issue(communicator_id communicator, group_id group, std::span<const device_transfer> transfers) {
   communicators_[communicator].groups.emplace_back(group, transfers);
-  commands_.emplace_back([this, communicator, group] { return launch(communicator, group); });
+  commands_.emplace_back([this, communicator] { return launch(communicator); });
 }
 
-bool cuda_device::launch(communicator_id communicator, group_id id) {
-  communicator_state* state = usable(communicator);
-  if (state == nullptr) return true;  // it ends with what was aborted
-  device_group& group = state->groups[state->launched];
+// A group of which nothing is left is issued to be reported, also on a communicator that was never made here.
+bool cuda_device::launch(communicator_id communicator) {
+  communicator_state& state = communicators_.at(communicator);
+  if (state.failure) return true;  // it ends with what was aborted
+  device_group& group = state.groups[state.launched];
   if (group.size() == 0) {
-    ++state->launched;  // nothing to wait for but its turn
+    ++state.launched;  // nothing to wait for but its turn
     return true;
   }
   if (!find_memory(group)) return false;
   try {
     group.event = event_pool_.take();
-    group.fill(state->nccl->stream());
+    group.fill(state.nccl->stream());
     post(communicator, group);
   } catch (const boost::system::system_error& problem) {
     fail(communicator, errc::transfer_aborted, problem.what());
   }
-  (void)id;
   return true;
 }
 

@@ -77,7 +77,7 @@ class cuda_device final : public device {
   void follow(communicator_id communicator, const char* name, ncclResult_t result, std::function<void()> then);
   bool advance_call();
   bool start_commands();
-  [[nodiscard]] bool launch(communicator_id communicator, group_id group);
+  [[nodiscard]] bool launch(communicator_id communicator);
   [[nodiscard]] bool find_memory(device_group& group);
 
   void post(communicator_id communicator, device_group& group);

@@ -208,7 +208,7 @@ host_channel& host_device::channel(communicator_id communicator, int peer, bool 
 void host_device::issue(communicator_id communicator, group_id id, std::span<const device_transfer> transfers) {
   communicator_state& state = communicators_[communicator];
   state.groups.push_back({id, transfers.size(), std::vector<boost::system::error_code>(transfers.size())});
-  copy_to_self(communicator, state.groups.back(), transfers);
+  copy_to_self(state.groups.back(), transfers);
   for (std::size_t i = 0; i < transfers.size(); ++i) {
     if (transfers[i].peer == self_) continue;
     host_channel& lane = channel(communicator, transfers[i].peer, transfers[i].sending);
@@ -220,9 +220,7 @@ void host_device::issue(communicator_id communicator, group_id id, std::span<con
 }
 
 // A send to oneself and its receive are always in one group.
-void host_device::copy_to_self(communicator_id communicator, group_state& group,
-                               std::span<const device_transfer> transfers) {
-  (void)communicator;
+void host_device::copy_to_self(group_state& group, std::span<const device_transfer> transfers) {
   const auto self_end = [&](bool sending) {
     return std::find_if(transfers.begin(), transfers.end(), [&](const device_transfer& transfer) {
       return transfer.peer == self_ && transfer.sending == sending;

@@ -75,7 +75,7 @@ class host_device final : public device, private channel_events {
   void on_ring_wait(host_channel& channel) override;
   [[nodiscard]] bool look_at_channels();
   [[nodiscard]] host_channel& channel(communicator_id communicator, int peer, bool sending);
-  void copy_to_self(communicator_id communicator, group_state& group, std::span<const device_transfer> transfers);
+  void copy_to_self(group_state& group, std::span<const device_transfer> transfers);
   void forget_early(std::uint64_t key);
   bool report_groups();
   void report_groups_later();

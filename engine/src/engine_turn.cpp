@@ -53,11 +53,18 @@ void engine_core::schedule() {
   });
 }
 
-// From under the lock, which is given up for as long as user code runs.
+// From under the lock, which is given up for as long as user code runs. Code that has sent something may go on to compute
+// for long: before it hears that the send is over, what was sent is written. In rounds, so that many sends are one write.
 void engine_core::run_ready(std::unique_lock<std::mutex> lock) {
   if (delivering == this) return;
   const engine_core* outer = std::exchange(delivering, this);
+  std::size_t round = 0;
   for (int budget = most_deliveries; budget != 0 && !ready_.empty(); --budget) {
+    if (round == 0) {
+      flush_links();
+      round = ready_.size();
+    }
+    --round;
     deliver_one(lock);
     lock.lock();
   }

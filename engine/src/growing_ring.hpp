@@ -21,6 +21,7 @@ class growing_ring {
   void pop_front() { items_.pop_front(); }
   [[nodiscard]] T& front() { return items_.front(); }
   [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
   void clear() noexcept { items_.clear(); }
 
   template <class Predicate>

@@ -6,6 +6,7 @@
 #include <weft/engine/detail/core.hpp>
 #include <weft/engine/options.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,6 +47,7 @@ class ready_queue {
   void push(finished_operation&& next) { items_.push_back(item(std::move(next))); }
   void push(notice&& next) { items_.push_back(item(std::move(next))); }
   [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
 
   /// There is one.
   [[nodiscard]] item pop() {

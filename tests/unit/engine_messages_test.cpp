@@ -6,7 +6,9 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <chrono>
 #include <numeric>
+#include <semaphore>
 #include <vector>
 
 namespace asio = boost::asio;
@@ -46,6 +48,24 @@ TEST_CASE("two ranks exchange buffers over every route and transport") {
       };
       run_ranks(2, body, {.over = transport, .adjust = {}});
     }
+  }
+}
+
+TEST_CASE("a message is on its way when its sender hears that it is sent, whatever that does to its loop") {
+  for (const auto transport : {weft::transport::unix_socket, weft::transport::tcp}) {
+    std::binary_semaphore arrived(0);
+    const auto body = [&](weft::communicator comm) -> asio::awaitable<void> {
+      co_await exchange(comm, weft::route::inlined, 1);
+      if (comm.rank() == 0) {
+        co_await weft::send_objects(comm, weft::to(1, 1), 7);
+        const bool in_time = arrived.try_acquire_for(std::chrono::seconds(20));
+        CHECK(in_time);
+      } else {
+        co_await weft::recv_objects<int>(comm, weft::from(0, 1));
+        arrived.release();
+      }
+    };
+    run_ranks(2, body, {.over = transport, .adjust = {}});
   }
 }
 

@@ -2,6 +2,8 @@
 #include "link/byte_ring.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstring>
 
 namespace weft::detail {
@@ -12,20 +14,30 @@ constexpr std::size_t published_at_once = std::size_t{128} << 10;
 // A writer that waits is woken for that much room, not for each byte: waking costs as much as copying some of it.
 constexpr std::size_t room_to_wake_for = ring_bytes / 4;
 
-// Where a copy goes a few bytes further within its page than it comes from, the processor takes what it has just
-// written for what it is about to read, and glibc's copy of long ranges (rep movsb) takes four times as long: 24 ms
-// instead of 6 for 64 MiB, measured through a ring of 1 MiB. Not so its copy of short ones.
-constexpr std::uintptr_t page = 4'096;
-constexpr std::uintptr_t too_close = 64;
-constexpr std::size_t short_copy = 2'048;
+// Long ranges are copied in blocks, into whole cache lines. glibc's memcpy has "rep movsb" for them, which on AMD's
+// processors goes at a third of its speed where the two ends lie differently in their cache lines, and at a sixth where
+// the target is a few bytes further within its page (3.3 GB/s instead of 19, measured on an EPYC; glibc bug 30994). The
+// ends of a ring seldom lie alike: what is in it begins behind a header.
+constexpr std::size_t line = 64;
+constexpr std::size_t long_copy = 2'048;
 
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t size) noexcept {
-  const std::uintptr_t ahead = (reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from)) % page;
-  const bool stumbles = ahead != 0 && ahead < too_close;
-  for (std::size_t step = 0; size != 0; size -= step, to += step, from += step) {
-    step = stumbles ? std::min(size, short_copy) : size;
-    std::memcpy(to, from, step);
+  if (size >= long_copy) {
+    const std::size_t first = (line - reinterpret_cast<std::uintptr_t>(to) % line) % line;
+    std::memcpy(to, from, first);
+    to += first;
+    from += first;
+    size -= first;
+    struct alignas(16) part {
+      std::array<std::byte, 16> bytes;
+    };
+    std::array<part, 8> block;
+    for (; size >= sizeof block; size -= sizeof block, to += sizeof block, from += sizeof block) {
+      for (std::size_t i = 0; i < block.size(); ++i) std::memcpy(&block[i], from + i * sizeof(part), sizeof(part));
+      for (std::size_t i = 0; i < block.size(); ++i) std::memcpy(to + i * sizeof(part), &block[i], sizeof(part));
+    }
   }
+  std::memcpy(to, from, size);
 }
 
 /// The bytes from a position on, up to the end of the memory.

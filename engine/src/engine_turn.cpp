@@ -53,8 +53,9 @@ void engine_core::schedule() {
   });
 }
 
-// From under the lock, which is given up for as long as user code runs. Code that has sent something may go on to compute
-// for long: before it hears that the send is over, what was sent is written. In rounds, so that many sends are one write.
+// From under the lock, which is given up for as long as user code runs. Code that has sent something may go on to
+// compute for long: before it hears that the send is over, what was sent is written. In rounds, so that many sends are
+// one write.
 void engine_core::run_ready(std::unique_lock<std::mutex> lock) {
   if (delivering == this) return;
   const engine_core* outer = std::exchange(delivering, this);

@@ -256,6 +256,34 @@ TEST_CASE("decode_into reuses the capacity of what it fills") {
   CHECK(names[0].data() == name_memory);
 }
 
+TEST_CASE("decode_into reuses the values of maps for the keys that come again, and drops the others") {
+  const auto check = []<class Map>(Map there) {
+    const std::string text(50, 'v');
+    byte_buffer frame;
+    encode(frame, Map{{1, text}, {2, text}, {3, text}});
+    const char* const memory = there.find(2)->second.data();
+    decode_into(frame.bytes(), limits{}, there);
+    CHECK(there == Map{{1, text}, {2, text}, {3, text}});
+    CHECK(there.find(2)->second.data() == memory);
+  };
+  const std::string old(60, 'o');
+  check(std::map<int, std::string>{{0, old}, {2, old}, {7, old}});
+  check(std::unordered_map<int, std::string>{{0, old}, {2, old}, {7, old}});
+  check(std::multimap<int, std::string>{{0, old}, {2, old}, {2, old}});
+  check(std::unordered_multimap<int, std::string>{{0, old}, {2, old}, {7, old}});
+}
+
+TEST_CASE("maps whose order or hash is chosen when they run keep it when they are filled again") {
+  using order = bool (*)(int, int);
+  std::map<int, int, order> there(+[](int a, int b) { return a > b; });
+  there = {{1, 1}, {2, 2}};
+  byte_buffer frame;
+  encode(frame, there);
+  for (int i = 0; i < 2; ++i) decode_into(frame.bytes(), limits{}, there);
+  CHECK(there.begin()->first == 2);
+  CHECK(there.size() == 2);
+}
+
 TEST_CASE("encode appends, and leaves the buffer as it was when an object refuses") {
   struct refusing {
     void save(binary_output_archive& archive) const {

@@ -48,15 +48,33 @@ void save_map(binary_output_archive& archive, const Map& map) {
   }
 }
 
+/// With its comparison or hash, and allocator.
+template <class Map>
+[[nodiscard]] Map empty_like(const Map& map) {
+  if constexpr (requires { map.key_comp(); })
+    return Map(map.key_comp(), map.get_allocator());
+  else
+    return Map(0, map.hash_function(), map.key_eq(), map.get_allocator());
+}
+
+/// Loads into the values that are there for the same keys, whose memory is used again.
 template <class Map>
 void load_map(binary_input_archive& archive, Map& map) {
-  map.clear();
+  Map old = empty_like(map);
+  old.swap(map);
   for (std::uint64_t left = archive.read_count(); left != 0; --left) {
     typename Map::key_type key{};
-    typename Map::mapped_type value{};
-    archive.load_entry(key, value);
+    typename Map::mapped_type made{};
+    typename Map::node_type kept;
+    archive.load_entry(key, [&]() -> typename Map::mapped_type& {
+      kept = old.extract(key);
+      return kept ? kept.mapped() : made;
+    });
     const std::size_t before = map.size();
-    map.emplace_hint(map.end(), std::move(key), std::move(value));
+    if (kept)
+      map.insert(map.end(), std::move(kept));
+    else
+      map.emplace_hint(map.end(), std::move(key), std::move(made));
     check_new(archive, map, before);
   }
 }

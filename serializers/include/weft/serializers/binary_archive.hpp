@@ -90,13 +90,13 @@ class binary_input_archive : public cereal::InputArchive<binary_input_archive, c
     --keys_;
   }
   /// The same, and what belongs to it.
-  template <class Key, class Value>
-  void load_entry(Key& key, Value& value) {
+  template <class Key, class ValueOf>
+  void load_entry(Key& key, ValueOf value_of) {
     const std::size_t before = in_.remaining();
     ++keys_;
     (*this)(key);
     --keys_;
-    (*this)(value);
+    (*this)(value_of());
     if (in_.remaining() == before) count_without_bytes();
   }
   /// A container must not hold so many elements: throws `limit_exceeded`.

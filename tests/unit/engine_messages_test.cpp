@@ -76,6 +76,7 @@ TEST_CASE("messages of one source and tag never overtake each other, other tags 
       constexpr int count = 50;
       if (comm.rank() == 0) {
         std::vector<std::array<int, 4>> values;
+        values.reserve(count);
         for (int i = 0; i < count; ++i) values.push_back({i, i, i, i});
         weft::batch sends;
         for (int i = 0; i < count; ++i)
